@@ -1,0 +1,1 @@
+"""The command line: one grammar, one main, plain text."""

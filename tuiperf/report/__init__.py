@@ -1,0 +1,1 @@
+"""Reports: a run written down in the formats that others read."""

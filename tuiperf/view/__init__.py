@@ -1,0 +1,1 @@
+"""Views: rows of (text, role) built from a session; knows no terminal library."""
