@@ -1,0 +1,311 @@
+"""What to measure: the settings of a test, checked, and their forms on the wire and between processes.
+
+TestSpec is what both ends agree on and travels as iperf3's parameter JSON. ClientSpec and ServerSpec
+add what only one end needs and travel as plain JSON from the app to its engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Optional
+
+from .errors import EngineError
+
+Json = dict[str, Any]
+
+DEFAULT_PORT = 5201
+DEFAULT_TCP_BLOCK_BYTES = 131072
+MAX_TCP_BLOCK_BYTES = 1048576
+MAX_WINDOW_BYTES = 512 * 1024 * 1024
+MAX_MSS_BYTES = 32767
+MAX_BURST_BLOCKS = 1000
+MAX_STREAMS = 128
+MAX_TIME_S = 86400
+MAX_OMIT_S = 600
+MIN_INTERVAL_S, MAX_INTERVAL_S = 0.1, 60.0
+MAX_COUNT = 2**63 - 1
+PACING_TIMER_US = 1000  # only iperf3 before 3.18 reads it
+
+# The wire's key, our field. Order as iperf3 3.21 sends them; a flag is sent as true or not at all.
+_NUMBERS: tuple[tuple[str, str], ...] = (
+    ("omit", "omit_s"),
+    ("time", "time_s"),
+    ("num", "total_bytes"),
+    ("blockcount", "total_blocks"),
+    ("MSS", "mss_bytes"),
+    ("parallel", "parallel"),
+    ("window", "window_bytes"),
+    ("len", "block_bytes"),
+    ("bandwidth", "rate_bps"),
+    ("fqrate", "fq_rate_bps"),
+    ("burst", "burst_blocks"),
+    ("TOS", "tos"),
+)
+_ALWAYS_SENT = {"omit", "time", "num", "blockcount", "parallel", "len"}
+_FLAGS: tuple[tuple[str, str], ...] = (
+    ("nodelay", "nodelay"),
+    ("reverse", "reverse"),
+    ("bidirectional", "bidir"),
+)
+_PRESENCE: tuple[tuple[str, str], ...] = (
+    ("get_server_output", "get_server_output"),
+    ("repeating_payload", "repeating_payload"),
+    ("zerocopy", "zerocopy"),
+    ("skip_rx_copy", "skip_rx_copy"),
+)
+_TEXTS: tuple[tuple[str, str], ...] = (
+    ("title", "title"),
+    ("extra_data", "extra_data"),
+    ("congestion", "congestion"),
+)
+
+
+@dataclass(frozen=True)
+class TestSpec:
+    """What both ends of a test agree on. Zero means "not asked for" unless said otherwise."""
+
+    __test__ = False
+
+    protocol: str = "tcp"
+    time_s: int = 10  # 0: until stopped, or until a byte or block limit
+    omit_s: int = 0
+    total_bytes: int = 0
+    total_blocks: int = 0
+    parallel: int = 1
+    reverse: bool = False
+    bidir: bool = False
+    block_bytes: int = DEFAULT_TCP_BLOCK_BYTES
+    window_bytes: int = 0
+    mss_bytes: int = 0
+    nodelay: bool = False
+    congestion: str = ""
+    rate_bps: int = 0  # per stream
+    burst_blocks: int = 0
+    fq_rate_bps: int = 0
+    tos: int = 0
+    title: str = ""
+    extra_data: str = ""
+    get_server_output: bool = False
+    repeating_payload: bool = False
+    zerocopy: bool = False
+    skip_rx_copy: bool = False
+
+    def check(self) -> None:
+        """Raise EngineError with iperf3's number for the first value out of its range."""
+        if self.protocol == "sctp":
+            raise EngineError(18, "no SCTP support available")
+        if self.protocol != "tcp":
+            raise EngineError(13, "this version of tuiperf measures TCP only")
+        self._check_lengths()
+        if not 0 <= self.time_s <= MAX_TIME_S:
+            raise EngineError(5, f"test duration valid values are 0 to {MAX_TIME_S} seconds")
+        if not 0 <= self.omit_s <= MAX_OMIT_S:
+            raise EngineError(12, f"bogus value for --omit (maximum = {MAX_OMIT_S} seconds)")
+        if not 1 <= self.parallel <= MAX_STREAMS:
+            raise EngineError(
+                6, f"invalid number of parallel streams (min = 1, max = {MAX_STREAMS})"
+            )
+        if self.reverse and self.bidir:
+            raise EngineError(25, "cannot be both reverse and bidirectional")
+        if self.total_bytes and self.total_blocks:
+            raise EngineError(16, "only one test end condition (-t, -n, -k) may be specified")
+        if not 0 <= self.tos <= 255:
+            raise EngineError(21, "bad TOS value (must be between 0 and 255 inclusive)")
+        for count in (self.total_bytes, self.total_blocks, self.rate_bps, self.fq_rate_bps):
+            if not 0 <= count <= MAX_COUNT:
+                raise EngineError(114, "a count or a rate is negative or too large")
+
+    def _check_lengths(self) -> None:
+        if not 1 <= self.block_bytes <= MAX_TCP_BLOCK_BYTES:
+            raise EngineError(7, f"block size too large (maximum = {MAX_TCP_BLOCK_BYTES} bytes)")
+        if not 0 <= self.window_bytes <= MAX_WINDOW_BYTES:
+            raise EngineError(
+                8, f"socket buffer size too large (maximum = {MAX_WINDOW_BYTES} bytes)"
+            )
+        if not 0 <= self.mss_bytes <= MAX_MSS_BYTES:
+            raise EngineError(10, f"TCP MSS too large (maximum = {MAX_MSS_BYTES} bytes)")
+        if not 0 <= self.burst_blocks <= MAX_BURST_BLOCKS:
+            raise EngineError(15, f"invalid burst count (maximum = {MAX_BURST_BLOCKS})")
+
+    @property
+    def limited(self) -> bool:
+        """True when bytes or blocks end the test, not time."""
+        return bool(self.total_bytes or self.total_blocks)
+
+    @property
+    def limit_bytes(self) -> int:
+        """The bytes that end the test, 0 for none."""
+        return self.total_bytes or self.total_blocks * self.block_bytes
+
+    @property
+    def planned_s(self) -> Optional[float]:
+        """Seconds the data runs, the omitted part included; None when time does not end it."""
+        return float(self.omit_s + self.time_s) if self.time_s and not self.limited else None
+
+    def to_parameters(self, client_version: str) -> Json:
+        """The parameter JSON a client sends (iperf3's keys, in its order)."""
+        params: Json = {self.protocol: True}
+        for key, name in _NUMBERS:
+            value = getattr(self, name)
+            if key in _ALWAYS_SENT or value:
+                params[key] = value
+            if key == "fqrate":
+                params["pacing_timer"] = PACING_TIMER_US
+        for key, name in _FLAGS:
+            if getattr(self, name):
+                params[key] = True
+        for key, name in _TEXTS:
+            if getattr(self, name):
+                params[key] = getattr(self, name)
+        for key, name in _PRESENCE:
+            if getattr(self, name):
+                params[key] = 1
+        params["client_version"] = client_version
+        return params
+
+    @classmethod
+    def from_parameters(cls, params: Json) -> TestSpec:
+        """Read a client's parameter JSON leniently: unknown keys pass, wrong values do not.
+
+        Raises EngineError with the number to send back (114 where iperf3 has no better one).
+        """
+        known = {key.lower(): value for key, value in params.items()}
+        values: Json = {"protocol": _protocol(known)}
+        for key, name in _NUMBERS:
+            if key.lower() in known:
+                values[name] = _whole(key, known[key.lower()])
+        for key, name in _FLAGS:
+            values[name] = _flag(key, known)
+        for key, name in _PRESENCE:
+            values[name] = key in known
+        for key, name in _TEXTS:
+            text = known.get(key)
+            if isinstance(text, str):
+                values[name] = text
+        # Clients up to 3.2 leave "time" out when bytes or blocks end the test.
+        limited = values.get("total_bytes") or values.get("total_blocks")
+        if "time" not in known and limited:
+            values["time_s"] = 0
+        if not values.get("block_bytes", 1):
+            del values["block_bytes"]
+        spec = cls(**values)
+        spec.check()
+        return spec
+
+
+def _protocol(known: Json) -> str:
+    for name in ("udp", "sctp"):
+        if _flag(name, known):
+            return name
+    return "tcp"
+
+
+def _flag(key: str, known: Json) -> bool:
+    value = known.get(key, False)
+    if value is True or value is False:
+        return value
+    raise EngineError(114, f"parameter {key!r} is neither true nor absent")
+
+
+def _whole(key: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise EngineError(114, f"parameter {key!r} is not a number")
+    if not abs(value) <= MAX_COUNT:
+        raise EngineError(114, f"parameter {key!r} is out of range")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class ClientSpec:
+    """A test to run against a server."""
+
+    host: str
+    port: int = DEFAULT_PORT
+    family: int = 0  # 4, 6, or 0 for whichever the name gives first
+    bind_host: str = ""
+    bind_device: str = ""
+    client_port: int = 0
+    connect_timeout_ms: int = 0  # 0: the engine's own limit
+    interval_s: float = 1.0  # 0: no intervals, only the summary
+    rcv_timeout_ms: int = 120_000
+    recording: str = ""  # the file of the complete record, "" for none
+    test: TestSpec = field(default_factory=TestSpec)
+
+    def check(self) -> None:
+        """Raise EngineError for the first value out of its range."""
+        _check_port(self.port)
+        _check_interval(self.interval_s)
+        if self.client_port:
+            _check_port(self.client_port)
+        self.test.check()
+
+    def to_json(self) -> Json:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Json) -> ClientSpec:
+        """Read what `to_json` wrote. Raises EngineError when it is something else."""
+        test = _read(TestSpec, data.get("test") or {})
+        spec = _read(cls, {key: value for key, value in data.items() if key != "test"})
+        spec = replace(spec, test=test)
+        spec.check()
+        return spec
+
+
+@dataclass(frozen=True)
+class ServerSpec:
+    """How to serve tests to clients."""
+
+    bind_host: str = ""
+    bind_device: str = ""
+    port: int = DEFAULT_PORT  # 0: any free one (the Listening event tells which)
+    family: int = 0  # 4, 6, or 0 for both
+    one_off: bool = False
+    interval_s: float = 1.0
+    idle_timeout_s: int = 0
+    max_duration_s: int = 0
+    rcv_timeout_ms: int = 120_000
+
+    def check(self) -> None:
+        """Raise EngineError for the first value out of its range."""
+        if self.port:
+            _check_port(self.port)
+        _check_interval(self.interval_s)
+
+    def to_json(self) -> Json:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Json) -> ServerSpec:
+        """Read what `to_json` wrote. Raises EngineError when it is something else."""
+        spec = _read(cls, data)
+        spec.check()
+        return spec
+
+
+def _read(cls: Any, data: Json) -> Any:
+    defaults = {f.name: f for f in fields(cls)}
+    for key, value in data.items():
+        if key not in defaults:
+            raise EngineError(114, f"unknown setting {key!r}")
+        wanted = str(defaults[key].type)
+        kind = {"int": int, "float": (int, float), "str": str, "bool": bool}.get(wanted)
+        if kind is None or not isinstance(value, kind) or (wanted != "bool" and value is True):
+            raise EngineError(114, f"setting {key!r} is not of type {wanted}")
+    try:
+        return cls(**data)
+    except TypeError:
+        raise EngineError(114, "a needed setting is missing") from None
+
+
+def _check_port(port: int) -> None:
+    if not 1 <= port <= 65535:
+        raise EngineError(26, "port number must be between 1 and 65535 inclusive")
+
+
+def _check_interval(interval_s: float) -> None:
+    if interval_s and not MIN_INTERVAL_S <= interval_s <= MAX_INTERVAL_S:
+        raise EngineError(
+            9,
+            f"invalid report interval (min = {MIN_INTERVAL_S:g}, max = {MAX_INTERVAL_S:g} seconds)",
+        )
