@@ -1,0 +1,162 @@
+"""The numbers that workers and their parent share: plain 64-bit words in shared memory.
+
+Each stream has a slot of 128 bytes, so that no two processors fight for a cache line, and each word
+has a single writer: no locks. The first slot holds what the parent tells all workers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+
+# Phases of a test, in the order they come.
+WAIT = 0  # senders stand at the gate, receivers read
+RUN = 1
+DRAIN = 2  # senders end; receivers read on, what they read no longer counts
+STOP = 3  # everybody ends
+
+# States of a worker.
+BUSY = 0
+AT_LIMIT = 1  # a sender that has nothing left to send, unless the limit is raised
+ENDED = 2  # told to
+PEER_CLOSED = 3
+FAILED = 4  # the connection broke; the slot has the errno
+FAULT = 5  # the worker itself broke: a defect of this program
+
+SLOT_WORDS = 16
+PHASE = 0  # words of the first slot
+LIMIT = 1
+SENT = 0  # words of a stream's slot
+RECEIVED = 1
+BLOCK_BYTES = 2
+STATE = 3
+ERRNO = 4
+USER_US = 5
+SYSTEM_US = 6
+CLAIMED = 7  # what a write now running, under a limit, may still send
+
+
+class Counters:
+    """Shared memory for `streams` workers, and the gate at which their senders wait.
+
+    The words are in `words`, a memoryview of 64-bit integers; workers index it themselves.
+    """
+
+    def __init__(self, streams: int) -> None:
+        self.streams = streams
+        self._memory = mmap.mmap(-1, (streams + 1) * SLOT_WORDS * 8)
+        self.words = memoryview(self._memory).cast("q")
+        self.gate, self._gate_keeper = os.pipe()
+        self._counted: list[int] | None = None
+
+    @staticmethod
+    def base(slot: int) -> int:
+        """The index of the first word of a stream's slot; slots count from 0."""
+        return (slot + 1) * SLOT_WORDS
+
+    @property
+    def phase(self) -> int:
+        """The phase of the test: WAIT, RUN, DRAIN or STOP."""
+        return self.words[PHASE]
+
+    def release(self) -> None:
+        """Let all senders start at once: WAIT becomes RUN."""
+        if self.phase == WAIT:
+            self.words[PHASE] = RUN
+        self._open_gate()
+
+    def drain(self) -> None:
+        """Freeze what counts as received; senders end, receivers read on and throw away."""
+        if self.phase < DRAIN:
+            self.words[PHASE] = DRAIN
+            self._counted = list(self.words[SLOT_WORDS + RECEIVED :: SLOT_WORDS])
+        self._open_gate()
+
+    def stop(self) -> None:
+        """Tell every worker to end. One that waits for its peer needs Worker.wake() besides."""
+        self.drain()
+        self.words[PHASE] = STOP
+
+    def close(self) -> None:
+        """Give the memory and the gate back. Workers that still run are not stopped by this."""
+        self._open_gate()
+        if self.gate >= 0:
+            os.close(self.gate)
+            self.gate = -1
+        self.words.release()
+        with contextlib.suppress(BufferError):
+            self._memory.close()
+
+    def _open_gate(self) -> None:
+        if self._gate_keeper >= 0:
+            os.close(self._gate_keeper)
+            self._gate_keeper = -1
+
+    @property
+    def limit_bytes(self) -> int:
+        """The total all senders together may send; 0 without a limit. May be raised at any time."""
+        return self.words[LIMIT]
+
+    @limit_bytes.setter
+    def limit_bytes(self, total: int) -> None:
+        self.words[LIMIT] = total
+
+    def sent_bytes(self, slot: int) -> int:
+        """What the kernel has accepted from this stream's sender."""
+        return self.words[self.base(slot) + SENT]
+
+    def received_bytes(self, slot: int) -> int:
+        """What this stream's receiver has read, up to the moment of drain()."""
+        if self._counted is not None:
+            return self._counted[slot]
+        return self.words[self.base(slot) + RECEIVED]
+
+    def drained_bytes(self, slot: int) -> int:
+        """What this stream's receiver has read since drain(), which does not count."""
+        if self._counted is None:
+            return 0
+        return self.words[self.base(slot) + RECEIVED] - self._counted[slot]
+
+    def bytes(self, slot: int) -> int:
+        """What counts for this stream, in its direction."""
+        return self.sent_bytes(slot) + self.received_bytes(slot)
+
+    def blocks(self, slot: int) -> int:
+        """Whole blocks among bytes()."""
+        block_bytes = self.words[self.base(slot) + BLOCK_BYTES]
+        return self.bytes(slot) // block_bytes if block_bytes else 0
+
+    def total_sent_bytes(self) -> int:
+        """sent_bytes() of all streams."""
+        return sum(self.words[SLOT_WORDS + SENT :: SLOT_WORDS])
+
+    def claimed_bytes(self) -> int:
+        """What all senders have sent or are about to."""
+        claims = self.words[SLOT_WORDS + CLAIMED :: SLOT_WORDS]
+        return self.total_sent_bytes() + sum(claims)
+
+    def total_received_bytes(self) -> int:
+        """received_bytes() of all streams."""
+        if self._counted is not None:
+            return sum(self._counted)
+        return sum(self.words[SLOT_WORDS + RECEIVED :: SLOT_WORDS])
+
+    def limit_reached(self) -> bool:
+        """True once the streams have sent, or have received, as much as the limit allows."""
+        limit = self.limit_bytes
+        reached = max(self.total_sent_bytes(), self.total_received_bytes())
+        return 0 < limit <= reached
+
+    def state(self, slot: int) -> int:
+        """BUSY, AT_LIMIT, or how the worker ended."""
+        return self.words[self.base(slot) + STATE]
+
+    def errno(self, slot: int) -> int:
+        """The errno a broken connection ended with, 0 for none."""
+        return self.words[self.base(slot) + ERRNO]
+
+    def cpu_s(self, slot: int) -> tuple[float, float]:
+        """User and system CPU seconds the worker noted when it ended; zeros before."""
+        base = self.base(slot)
+        return self.words[base + USER_US] / 1e6, self.words[base + SYSTEM_US] / 1e6

@@ -1,0 +1,203 @@
+"""One TCP stream: the loop that sends, the loop that receives, each in a worker process.
+
+The speed comes from few system calls: a sender hands the kernel the same small, cache-warm piece
+of payload several times with one writev(). What the kernel accepted is counted, nothing else.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+from . import counters as shared
+from . import pacing, worker
+from .counters import Counters
+from .worker import Worker
+
+__all__ = ["Plan", "Worker", "start"]
+
+DEFAULT_BLOCK_BYTES = 131072
+
+_LONGEST_WRITE_BYTES = 1 << 20
+_WRITE_S = 0.002  # a write should take no longer at the speed of the line
+_REVIEW_WRITES = 16
+_REVIEW_S = 0.1
+_UNIT_BYTES = 131072
+_DIGITS = b"0123456789"
+_AT_LIMIT_S = 0.002
+_FEW_STREAMS = 3
+_FEW_STREAMS_READ_BYTES = 512 * 1024
+_MANY_STREAMS_READ_BYTES = 128 * 1024  # the buffers of many streams must share the cache
+
+
+class Plan(NamedTuple):
+    """What a worker does. A limit on bytes is not here: it stands in the counters, for all."""
+
+    sends: bool
+    block_bytes: int = DEFAULT_BLOCK_BYTES
+    rate_bps: int = 0  # 0: as fast as it goes
+    burst_blocks: int = 0
+    skip_rx_copy: bool = False  # the kernel drops what was received instead of copying it
+    repeating_payload: bool = False
+
+
+def start(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Worker:
+    """Start the worker of one connected socket. Senders wait for counters.release().
+
+    The parent keeps its copy of the socket, for TCP_INFO and to wake the worker. Raises EngineError
+    150 when no process can be had.
+    """
+    counters.words[counters.base(slot) + shared.BLOCK_BYTES] = plan.block_bytes
+    if plan.sends and plan.rate_bps:
+        pacing.limit_socket(sock, plan.rate_bps)
+    loop = _send if plan.sends else _receive
+    return worker.fork(sock, counters, slot, plan.sends, lambda: loop(sock, counters, slot, plan))
+
+
+class _Payload:
+    """Blocks of payload, one after the other, as lists of buffers for writev()."""
+
+    def __init__(self, block_bytes: int, repeating: bool) -> None:
+        size = min(block_bytes, _UNIT_BYTES)
+        block = _DIGITS * (size // len(_DIGITS) + 1) if repeating else os.urandom(size)
+        self._unit = memoryview(block[:size] * (_UNIT_BYTES // size))
+
+    def of(self, size: int) -> list[memoryview]:
+        """`size` bytes of payload."""
+        whole, rest = divmod(size, len(self._unit))
+        return [self._unit] * whole + ([self._unit[:rest]] if rest else [])
+
+
+class _Unpaced:
+    """Sizes of writes for a sender without a rate: whole blocks worth about 2 ms of the line."""
+
+    def __init__(self, block_bytes: int) -> None:
+        self._block_bytes = block_bytes
+        self._most = max(1, _LONGEST_WRITE_BYTES // block_bytes)
+        self._size = block_bytes
+        self._reviewed_s = time.monotonic()
+        self._reviewed_bytes = 0
+
+    def next_size(self, sent: int) -> int:
+        now_s = time.monotonic()
+        passed_s = now_s - self._reviewed_s
+        moved = sent - self._reviewed_bytes
+        if moved >= _REVIEW_WRITES * self._size or passed_s >= _REVIEW_S:
+            blocks = int(moved / max(passed_s, 1e-6) * _WRITE_S / self._block_bytes)
+            self._size = max(1, min(blocks, self._most)) * self._block_bytes
+            self._reviewed_s, self._reviewed_bytes = now_s, sent
+        return self._size
+
+
+class _Paced:
+    """Sizes of writes for a sender with a rate. Sleeps until a piece is due."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._piece = pacing.piece_bytes(plan.rate_bps, plan.block_bytes, plan.burst_blocks)
+        burst = plan.burst_blocks > 0
+        self._bucket = pacing.Bucket(plan.rate_bps, self._piece, time.monotonic(), burst)
+        self._due_bytes = 0
+
+    def next_size(self, sent: int) -> int:
+        if sent >= self._due_bytes:
+            pause_s = self._bucket.wait_s(sent, time.monotonic())
+            if pause_s > 0:
+                time.sleep(pause_s)
+                return 0
+            self._due_bytes = sent + self._piece
+        return min(self._due_bytes - sent, _LONGEST_WRITE_BYTES)
+
+
+class _Allowance:
+    """This sender's share of what the limit on all senders' bytes still allows."""
+
+    def __init__(self, counters: Counters, slot: int, block_bytes: int) -> None:
+        self._counters = counters
+        self._base = counters.base(slot)
+        self._block_bytes = block_bytes
+
+    def claim(self, size: int) -> int:
+        """The size of the next write; 0, after a short sleep, when nothing is left.
+
+        Near the end each sender takes its share of the rest, in whole blocks, so that two who ask
+        at the same instant exceed the limit by less than a block each. One alone meets it exactly.
+        """
+        words = self._counters.words
+        left = words[shared.LIMIT] - self._counters.claimed_bytes()
+        if left <= 0:
+            words[self._base + shared.STATE] = shared.AT_LIMIT
+            time.sleep(_AT_LIMIT_S)
+            return 0
+        blocks = -(-left // (self._counters.streams * self._block_bytes))
+        claimed = min(size, left, blocks * self._block_bytes)
+        words[self._base + shared.CLAIMED] = claimed
+        words[self._base + shared.STATE] = shared.BUSY
+        return claimed
+
+    def settle(self) -> None:
+        """The write is done and counted."""
+        self._counters.words[self._base + shared.CLAIMED] = 0
+
+
+def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
+    words, base = counters.words, counters.base(slot)
+    payload = _Payload(plan.block_bytes, plan.repeating_payload)
+    os.read(counters.gate, 1)
+    pace = _Paced(plan) if plan.rate_bps else _Unpaced(plan.block_bytes)
+    allowance = _Allowance(counters, slot, plan.block_bytes)
+    fd = sock.fileno()
+    sent = size = 0
+    parts: list[memoryview] = []
+    try:
+        while words[shared.PHASE] == shared.RUN:
+            wanted = pace.next_size(sent)
+            limited = wanted > 0 and words[shared.LIMIT] > 0
+            if limited:
+                wanted = allowance.claim(wanted)
+            if not wanted:
+                continue
+            if wanted != size:
+                size, parts = wanted, payload.of(wanted)
+            with suppress(BlockingIOError):
+                sent += os.writev(fd, parts)
+                words[base + shared.SENT] = sent
+            if limited:
+                allowance.settle()
+    except OSError as error:
+        if words[shared.PHASE] == shared.RUN:
+            words[base + shared.ERRNO] = error.errno or 0
+            words[base + shared.STATE] = shared.FAILED
+            return
+    words[base + shared.STATE] = shared.ENDED
+
+
+def _receive(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
+    words, base = counters.words, counters.base(slot)
+    few = counters.streams <= _FEW_STREAMS
+    size = _FEW_STREAMS_READ_BYTES if few else _MANY_STREAMS_READ_BYTES
+    buffer = mmap.mmap(-1, size)
+    flags = socket.MSG_TRUNC if plan.skip_rx_copy else 0
+    received_at = base + shared.RECEIVED
+    recv_into = sock.recv_into
+    received = 0
+    try:
+        while words[shared.PHASE] != shared.STOP:
+            try:
+                got = recv_into(buffer, size, flags)
+            except BlockingIOError:
+                continue
+            if not got:
+                break
+            received += got
+            words[received_at] = received
+    except OSError as error:
+        if words[shared.PHASE] != shared.STOP:
+            words[base + shared.ERRNO] = error.errno or 0
+            words[base + shared.STATE] = shared.FAILED
+            return
+    ended = words[shared.PHASE] == shared.STOP
+    words[base + shared.STATE] = shared.ENDED if ended else shared.PEER_CLOSED
