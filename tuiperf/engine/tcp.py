@@ -16,9 +16,6 @@ from typing import NamedTuple
 from . import counters as shared
 from . import pacing, worker
 from .counters import Counters
-from .worker import Worker
-
-__all__ = ["Plan", "Worker", "start"]
 
 DEFAULT_BLOCK_BYTES = 131072
 
@@ -45,17 +42,21 @@ class Plan(NamedTuple):
     repeating_payload: bool = False
 
 
-def start(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Worker:
-    """Start the worker of one connected socket. Senders wait for counters.release().
+class Worker(worker.Worker):
+    """The process that moves one TCP stream's bytes."""
 
-    The parent keeps its copy of the socket, for TCP_INFO and to wake the worker. Raises EngineError
-    150 when no process can be had.
-    """
-    counters.words[counters.base(slot) + shared.BLOCK_BYTES] = plan.block_bytes
-    if plan.sends and plan.rate_bps:
-        pacing.limit_socket(sock, plan.rate_bps)
-    loop = _send if plan.sends else _receive
-    return worker.fork(sock, counters, slot, plan.sends, lambda: loop(sock, counters, slot, plan))
+    @classmethod
+    def start(cls, sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Worker:
+        """Start the worker of one connected socket. Senders wait for counters.release().
+
+        The parent keeps its copy of the socket, for TCP_INFO and to wake the worker. Raises
+        EngineError 150 when no process can be had.
+        """
+        counters.words[counters.base(slot) + shared.BLOCK_BYTES] = plan.block_bytes
+        if plan.sends and plan.rate_bps:
+            pacing.limit_socket(sock, plan.rate_bps)
+        loop = _send if plan.sends else _receive
+        return cls.fork(sock, counters, slot, plan.sends, lambda: loop(sock, counters, slot, plan))
 
 
 class _Payload:

@@ -16,7 +16,7 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from . import counters as shared
 from . import prctl
@@ -30,6 +30,8 @@ _TIMER_SLACK_NS = 1000
 _PARENT_CHECK_S = 0.5
 _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)  # SIGINT goes to the parent as well
 
+W = TypeVar("W", bound="Worker")
+
 
 class Worker:
     """The parent's handle on a worker. `reap` it before it is dropped."""
@@ -42,6 +44,39 @@ class Worker:
         self._reaped = False
         self._cpu_s = (0.0, 0.0)
         self._wait_s: float | None = None
+
+    @classmethod
+    def fork(
+        cls: type[W],
+        sock: socket.socket,
+        counters: Counters,
+        slot: int,
+        sends: bool,
+        body: Callable[[], None],
+    ) -> W:
+        """Run `body` in a new process that shares `sock` and `counters` with this one.
+
+        The socket becomes a blocking one whose calls end after BLOCKED_CALL_S (setsockopt, not
+        settimeout: that would add a poll() to each call); leave it so. Raises EngineError 150 when
+        the system has no process left.
+        """
+        prctl.load()
+        sock.setblocking(True)
+        limit = struct.pack("ll", 0, int(BLOCKED_CALL_S * 1e6))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        parent = os.getpid()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _run(parent, sock, counters, slot, body)
+        except OSError as error:
+            text = f"cannot start a process for the stream: {error.strerror}"
+            raise EngineError(150, text, error.errno or 0) from None
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        return cls(pid, sock, sends)
 
     def wake(self) -> None:
         """Wake the worker out of a call that blocks; to be used when its phase is over.
@@ -108,34 +143,6 @@ class Worker:
                 text = Path(f"/proc/{self.pid}/schedstat").read_text(encoding="ascii")
                 self._wait_s = int(text.split()[1]) / 1e9
         return self._wait_s
-
-
-def fork(
-    sock: socket.socket, counters: Counters, slot: int, sends: bool, body: Callable[[], None]
-) -> Worker:
-    """Run `body` in a new process that shares `sock` and `counters` with this one.
-
-    The socket becomes a blocking one whose calls end after BLOCKED_CALL_S (setsockopt, not
-    settimeout: that would add a poll() to each call); leave it so. Raises EngineError 150 when the
-    system has no process left.
-    """
-    prctl.load()
-    sock.setblocking(True)
-    limit = struct.pack("ll", 0, int(BLOCKED_CALL_S * 1e6))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
-    parent = os.getpid()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    try:
-        pid = os.fork()
-        if pid == 0:
-            _run(parent, sock, counters, slot, body)
-    except OSError as error:
-        text = f"cannot start a process for the stream: {error.strerror}"
-        raise EngineError(150, text, error.errno or 0) from None
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    return Worker(pid, sock, sends)
 
 
 def _run(
