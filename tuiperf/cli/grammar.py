@@ -1,0 +1,333 @@
+"""The grammar of the command line as one table: parsing and help are both made from it.
+
+All of iperf3 3.21's options are in it by name. An option with `missing` is known, but this version
+cannot do what it asks for, and says so instead of pretending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tuiperf.cli import values
+
+Read = Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option.
+
+    `targets` say where its value goes: "test.", "client." and "server." are fields of TestSpec,
+    ClientSpec and ServerSpec, "end." one of both ends, "output." one of OutputSettings, "ask." a
+    question of the command line itself. `read` makes the value of the argument's text, a tuple
+    when there are several targets; a flag sets `value`. An argument that may be missing
+    (`optional`) is joined to the name, and without it `value` is taken.
+    """
+
+    names: tuple[str, ...]
+    targets: tuple[str, ...]
+    help: str
+    argument: str = ""
+    read: Read = values.text
+    value: Any = True
+    default: str = ""
+    role: str = "both"  # "client", "server" or "both"
+    optional: bool = False
+    own: bool = False  # iperf3 does not have it
+    missing: str = ""
+
+    @property
+    def name(self) -> str:
+        """The long name, without which no option is."""
+        return next(name for name in self.names if name.startswith("--"))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that belong together, under one heading of the help."""
+
+    title: str
+    options: tuple[Option, ...]
+
+
+def _option(names: str, target: str, help_text: str, **rest: Any) -> Option:
+    return Option(tuple(names.split()), tuple(target.split()), help_text, **rest)
+
+
+def _client(names: str, target: str, help_text: str, **rest: Any) -> Option:
+    return _option(names, target, help_text, role="client", **rest)
+
+
+def _server(names: str, target: str, help_text: str, **rest: Any) -> Option:
+    return _option(names, target, help_text, role="server", **rest)
+
+
+def _missing(names: str, role: str, why: str, argument: str = "", optional: bool = False) -> Option:
+    return Option(
+        tuple(names.split()), (), "", argument=argument, role=role, optional=optional, missing=why
+    )
+
+
+BYTES, RATES = values.amount(1024), values.amount(1000)
+_TCP_ONLY = "it measures TCP"
+_NO_AUTH = "it has no authentication"
+
+ROLES = Group(
+    "Where to measure",
+    (
+        _client("-c --client", "ask.client", "be iperf3's client", argument="HOST"),
+        _server("-s --server", "ask.server", "be iperf3's server"),
+        _option(
+            "-p --port",
+            "end.port",
+            "the server's port",
+            argument="PORT",
+            read=values.whole(26, 1, 65535),
+            default="5201",
+        ),
+        _option("-4 --version4", "end.family", "IPv4 only", value=4),
+        _option("-6 --version6", "end.family", "IPv6 only", value=6),
+        _option(
+            "-B --bind",
+            "end.bind_host end.bind_device",
+            "our own address, and device",
+            argument="HOST[%DEV]",
+            read=values.host_and_device,
+        ),
+        _option("--bind-dev", "end.bind_device", "our own device", argument="DEV"),
+        _client(
+            "--cport",
+            "client.client_port",
+            "our own port",
+            argument="PORT",
+            read=values.whole(26, 1, 65535),
+        ),
+        _client(
+            "--connect-timeout",
+            "client.connect_timeout_ms",
+            "give up connecting after this long",
+            argument="MS",
+            read=BYTES,
+        ),
+        _option(
+            "--rcv-timeout",
+            "end.rcv_timeout_ms",
+            "end a test that receives nothing",
+            argument="MS",
+            read=values.whole(31, 100, 86_400_000),
+            default="120000",
+        ),
+    ),
+)
+
+TEST = Group(
+    "What to measure",
+    (
+        _client(
+            "-t --time",
+            "test.time_s",
+            "how long, 0 until stopped",
+            argument="SECONDS",
+            read=values.whole(5, 0, 86400),
+            default="10",
+        ),
+        _client(
+            "-n --bytes", "test.total_bytes", "how much, instead", argument="N[KMGT]", read=BYTES
+        ),
+        _client(
+            "-k --blockcount",
+            "test.total_blocks",
+            "how many blocks, instead",
+            argument="N[KMGT]",
+            read=BYTES,
+        ),
+        _client(
+            "-O --omit",
+            "test.omit_s",
+            "leave the start out of the result",
+            argument="SECONDS",
+            read=values.whole(12, 0, 600),
+        ),
+        _client("-R --reverse", "test.reverse", "the server sends to us"),
+        _client("--bidir", "test.bidir", "both send at once"),
+        _client(
+            "-P --parallel",
+            "test.parallel",
+            "connections at once, 1 to 128",
+            argument="N",
+            read=values.whole(6, 1, 128),
+            default="1",
+        ),
+        _client(
+            "-b --bitrate --bandwidth",
+            "test.rate_bps test.burst_blocks",
+            "no faster, for each connection",
+            argument="RATE[/BURST]",
+            read=values.rate_and_burst,
+        ),
+        _client(
+            "--get-server-output", "test.get_server_output", "show the server's own report too"
+        ),
+    ),
+)
+
+TCP = Group(
+    "How TCP is set",
+    (
+        _client(
+            "-w --window",
+            "test.window_bytes",
+            "size of the socket buffers",
+            argument="N[KMG]",
+            read=BYTES,
+        ),
+        _client(
+            "-C --congestion --linux-congestion",
+            "test.congestion",
+            "cubic, bbr ...",
+            argument="NAME",
+        ),
+        _client(
+            "-M --set-mss",
+            "test.mss_bytes",
+            "largest segment",
+            argument="BYTES",
+            read=values.whole(10, 0, 32767),
+        ),
+        _client("-N --no-delay", "test.nodelay", "switch Nagle's algorithm off"),
+        _client(
+            "-l --length",
+            "test.block_bytes",
+            "bytes in one write or read",
+            argument="N[KM]",
+            read=BYTES,
+            default="128K",
+        ),
+        _client(
+            "--fq-rate",
+            "test.fq_rate_bps",
+            "let the kernel pace",
+            argument="RATE",
+            read=RATES,
+        ),
+        _client(
+            "-S --tos",
+            "test.tos",
+            "type of service, 0 to 255",
+            argument="N",
+            read=values.type_of_service,
+        ),
+        _client("--dscp", "test.tos", "0 to 63, or ef, af21 ...", argument="N", read=values.dscp),
+        _client("--skip-rx-copy", "test.skip_rx_copy", "the receiver throws the data away unread"),
+        _client("--repeating-payload", "test.repeating_payload", "send a pattern, no random bytes"),
+    ),
+)
+
+SERVER = Group(
+    "Server",
+    (
+        _server("-1 --one-off", "server.one_off", "serve one test, then end"),
+        _server(
+            "--idle-timeout",
+            "server.idle_timeout_s",
+            "start afresh when idle this long",
+            argument="SECONDS",
+            read=values.whole(30, 1, 86400),
+        ),
+        _server(
+            "--server-max-duration",
+            "server.max_duration_s",
+            "refuse longer tests",
+            argument="SECONDS",
+            read=values.whole(5, 0, 86400),
+        ),
+    ),
+)
+
+OUTPUT = Group(
+    "Output",
+    (
+        _option(
+            "-i --interval",
+            "end.interval_s",
+            "seconds between reports, 0 none",
+            argument="SECONDS",
+            read=values.real(9, 0.1, 60),
+            default="1",
+        ),
+        _option(
+            "-f --format",
+            "output.unit_format",
+            "unit of rates: k m g t, bytes K M G T",
+            argument="X",
+            read=values.format_letter,
+        ),
+        _option("-J --json", "output.json", "one JSON document, with a diagnosis"),
+        _option("-V --verbose", "output.verbose", "more lines"),
+        _client("-T --title", "test.title", "begin every line with this", argument="TEXT"),
+        _client("--extra-data", "test.extra_data", "put this into both JSONs", argument="TEXT"),
+        _option(
+            "--timestamps",
+            "output.timestamps",
+            "the time before every line",
+            argument="FORMAT",
+            value="%c ",
+            optional=True,
+        ),
+        _option("--forceflush", "output.forceflush", "write every line out at once"),
+        _option("--logfile", "output.logfile", "append the output to a file", argument="FILE"),
+        _option("-I --pidfile", "output.pidfile", "write our process id", argument="FILE"),
+        _option("--plain", "output.surface", "text instead of the screen", value="plain", own=True),
+        _option("--tui", "output.surface", "the screen, or an error", value="tui", own=True),
+        _option("--ascii", "output.ascii", "draw with ASCII alone", own=True),
+        _client("--record", "output.record", "keep the run in a file", argument="FILE", own=True),
+        _client("--no-record", "output.record", "keep no file of it", value="none", own=True),
+        _option("-v --version", "ask.version", "versions and what this system offers"),
+        _option("-h --help", "ask.help", "this page"),
+    ),
+)
+
+NOT_YET = Group(
+    "Known, but not in this version",
+    (
+        _missing("-u --udp", "client", _TCP_ONLY),
+        _missing("--sctp", "client", _TCP_ONLY),
+        _missing("-m --mptcp", "both", "it measures plain TCP"),
+        _missing("-X --xbind", "client", _TCP_ONLY, "NAME"),
+        _missing("--nstreams", "client", _TCP_ONLY, "N"),
+        _missing("--udp-counters-64bit", "client", _TCP_ONLY),
+        _missing("--gsro", "client", _TCP_ONLY),
+        _missing("--dont-fragment", "client", "it is for UDP, and this one measures TCP"),
+        _missing("-Z --zerocopy", "client", "it sends from memory"),
+        _missing("-F --file", "both", "it sends from memory", "FILE"),
+        _missing("-A --affinity", "both", "it leaves the choice of cores to the system", "N[,M]"),
+        _missing("-L --flowlabel", "client", "it leaves flow labels to the system", "N"),
+        _missing("--pacing-timer", "client", "it paces by its own timer", "N"),
+        _missing("--snd-timeout", "both", "it leaves that limit to the system", "MS"),
+        _missing("--cntl-ka", "both", "it sets keepalive by itself", "IDLE/INTERVAL/N", True),
+        _missing("--json-stream", "both", "use --json, or --record"),
+        _missing("--json-stream-full-output", "both", "use --json"),
+        _missing("-d --debug", "both", "use --record to keep all that happened", "LEVEL", True),
+        _missing("-D --daemon", "server", "let the system's service manager keep it running"),
+        _missing("--server-bitrate-limit", "server", "it limits no client's rate", "RATE[/S]"),
+        _missing("--rsa-private-key-path", "server", _NO_AUTH, "FILE"),
+        _missing("--authorized-users-path", "server", _NO_AUTH, "FILE"),
+        _missing("--time-skew-threshold", "server", _NO_AUTH, "SECONDS"),
+        _missing("--use-pkcs1-padding", "both", _NO_AUTH),
+        _missing("--username", "client", _NO_AUTH, "NAME"),
+        _missing("--rsa-public-key-path", "client", _NO_AUTH, "FILE"),
+    ),
+)
+
+GROUPS = (ROLES, TEST, TCP, SERVER, OUTPUT, NOT_YET)
+OPTIONS = tuple(option for group in GROUPS for option in group.options)
+
+COMMANDS: dict[str, str] = {
+    "run": "measure towards HOST and show it live",
+    "demo": "a test on this machine, with its own server",
+    "replay": "show a recorded run again",
+    "version": "versions and what this system offers",
+    "help": "this page",
+}

@@ -1,0 +1,240 @@
+"""A command line read into what to do: `parse(argv) -> Invocation`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tuiperf.cli import values
+from tuiperf.cli.grammar import COMMANDS, OPTIONS, Option
+from tuiperf.cli.scan import scan
+from tuiperf.cli.values import UsageError
+from tuiperf.engine.errors import EngineError, describe
+from tuiperf.engine.spec import ClientSpec, ServerSpec, TestSpec
+
+__all__ = ["OPTIONS", "Invocation", "OutputSettings", "UsageError", "parse"]
+
+_HOW = "'tuiperf --help' shows how"
+_LIMITS = {"-t": "test.time_s", "-n": "test.total_bytes", "-k": "test.total_blocks"}
+_DEMO_TAKES = ("test.", "output.", "end.interval_s", "end.rcv_timeout_ms")
+
+
+@dataclass(frozen=True)
+class OutputSettings:
+    """How results are shown, and where they go."""
+
+    unit_format: str = "a"  # -f, "a" adapts to the number
+    json: bool = False
+    verbose: bool = False
+    title: str = ""
+    timestamps: str | None = None  # a format of strftime
+    forceflush: bool = False
+    logfile: str = ""
+    pidfile: str = ""
+    surface: str = "auto"  # "tui", "plain", or "auto": the screen where the terminal can
+    ascii: bool = False
+    record: str = "auto"  # a file's name, "none", or "auto": the default place, for live runs
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """What a command line asks for.
+
+    `command` is client, server, run, demo, replay, version or help; `file` belongs to replay and
+    `notes` are warnings for stderr.
+    """
+
+    command: str
+    client: ClientSpec | None = None
+    server: ServerSpec | None = None
+    output: OutputSettings = OutputSettings()
+    file: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Line:
+    """A command line taken apart: options in their order, values by target, other words."""
+
+    given: list[Option]
+    settings: dict[str, Any]
+    words: list[str]
+    first: str
+
+    def part(self, *prefixes: str) -> dict[str, Any]:
+        """The values whose target begins with one of `prefixes`, by the name of their field."""
+        return {
+            target.partition(".")[2]: value
+            for target, value in self.settings.items()
+            if target.partition(".")[0] in prefixes
+        }
+
+
+def parse(argv: Sequence[str]) -> Invocation:
+    """Read the words after the program's name. Raises UsageError with one line for the user."""
+    line = _take_apart(argv)
+    for question in ("help", "version"):
+        if f"ask.{question}" in line.settings:
+            return Invocation(question)
+    command = _command(line)
+    if command in ("help", "version"):
+        return Invocation(command)
+    _refuse(line, command)
+    output = _output(line)
+    try:
+        return _build(command, line, output)
+    except EngineError as error:
+        raise UsageError(error.code, error.text) from None
+
+
+def _take_apart(argv: Sequence[str]) -> _Line:
+    line = _Line([], {}, [], argv[0] if argv else "")
+    for option, argument in scan(argv):
+        if option is None:
+            line.words.append(argument or "")
+            continue
+        line.given.append(option)
+        if option.missing:
+            continue
+        value = option.value if argument is None else option.read(argument)
+        many = value if len(option.targets) > 1 else (value,)
+        line.settings.update(zip(option.targets, many, strict=True))
+        if option.targets[0] in ("ask.help", "ask.version"):
+            break
+    return line
+
+
+def _command(line: _Line) -> str:
+    """Which command it is; what is left in `line.words` then are its own words."""
+    client, server = "ask.client" in line.settings, "ask.server" in line.settings
+    if client and server:
+        raise UsageError(1, describe(1))
+    word = line.words[0] if line.words else ""
+    if word in COMMANDS and (line.first == word or not (client or server)):
+        line.words.pop(0)
+        if server and word not in ("help", "version"):
+            raise UsageError(1, f"'{word}' measures as a client: -s does not go with it")
+        return word
+    if client:
+        return "client"
+    if server:
+        return "server"
+    if not word:
+        raise UsageError(2, f"{describe(2)}, or name a HOST; {_HOW}")
+    return "run"
+
+
+def _refuse(line: _Line, command: str) -> None:
+    """Raise UsageError for the first option that this command, or this version, does not have."""
+    role, code = ("server", 4) if command == "server" else ("client", 3)
+    for option in line.given:
+        if option.role not in ("both", role):
+            raise UsageError(code, f"{describe(code)}: {option.name}")
+    for option in line.given:
+        if option.missing:
+            raise UsageError(
+                13, f"{option.name} is not available in this version: {option.missing}"
+            )
+        if command == "demo" and not all(each.startswith(_DEMO_TAKES) for each in option.targets):
+            raise UsageError(0, f"demo runs its own server: {option.name} does not go with it")
+        if command == "replay" and not option.targets[0].startswith("output."):
+            raise UsageError(
+                0, f"replay shows what was measured: {option.name} does not go with it"
+            )
+
+
+def _output(line: _Line) -> OutputSettings:
+    return OutputSettings(title=line.settings.get("test.title", ""), **line.part("output"))
+
+
+def _build(command: str, line: _Line, output: OutputSettings) -> Invocation:
+    if command == "server":
+        server = ServerSpec(**line.part("end", "server"))
+        server.check()
+        return Invocation(command, server=server, output=output, notes=_notes(line, output))
+    if command == "replay":
+        if len(line.words) != 1:
+            raise UsageError(0, "replay needs one FILE, a recording: tuiperf replay FILE")
+        return Invocation(command, output=output, file=line.words[0])
+    client = _client(command, line)
+    if command in ("run", "demo"):
+        _no_more_words(command, line)
+        return Invocation(command, client=client, output=output, notes=_notes(line, output))
+    return Invocation("client", client=client, output=output, notes=_notes(line, output))
+
+
+def _client(command: str, line: _Line) -> ClientSpec:
+    test = _test(line)
+    ends = line.part("end", "client")
+    if "rcv_timeout_ms" in ends and not (test.reverse or test.bidir):
+        raise UsageError(32, describe(32))
+    if command == "demo":
+        spec = ClientSpec(host="127.0.0.1", test=test, **ends)
+    else:
+        text = _host_text(command, line)
+        where = values.target(text)
+        if where.port is not None and ends.setdefault("port", where.port) != where.port:
+            raise UsageError(26, f"'{text}' and -p {ends['port']} name two ports")
+        if where.device:
+            ends.setdefault("bind_device", where.device)
+        spec = ClientSpec(host=where.host, test=test, **ends)
+    _check_family(spec)
+    spec.check()
+    return spec
+
+
+def _host_text(command: str, line: _Line) -> str:
+    text: str | None = line.settings.get("ask.client")
+    if text is not None:
+        return text
+    if not line.words:
+        raise UsageError(2, f"run needs a HOST: tuiperf run HOST; {_HOW}")
+    if len(line.words) > 1 and line.first not in COMMANDS:
+        near = difflib.get_close_matches(line.words[0], list(COMMANDS), 1, 0.6)
+        if near:
+            raise UsageError(0, f"unknown command '{line.words[0]}'; did you mean '{near[0]}'?")
+    return line.words.pop(0)
+
+
+def _no_more_words(command: str, line: _Line) -> None:
+    if not line.words:
+        return
+    extra = line.words[0]
+    hint = f": a port is given as -p {extra}" if extra.isdigit() else ""
+    raise UsageError(0, f"'{extra}' belongs to no option{hint}; {_HOW}")
+
+
+def _test(line: _Line) -> TestSpec:
+    chosen = line.part("test")
+    ends = [name for name, target in _LIMITS.items() if _ends_test(target, line.settings)]
+    if len(ends) > 1:
+        raise UsageError(16, describe(16))
+    if ends and ends != ["-t"]:
+        chosen["time_s"] = 0
+    if not chosen.get("block_bytes", 1):
+        del chosen["block_bytes"]
+    return TestSpec(**chosen)
+
+
+def _ends_test(target: str, settings: dict[str, Any]) -> bool:
+    """`-t 0` is a choice of the end, but `-n 0` and `-k 0` are none."""
+    return target in settings and (target == "test.time_s" or bool(settings[target]))
+
+
+def _check_family(spec: ClientSpec) -> None:
+    for host in (spec.host, spec.bind_host):
+        if spec.family == 4 and values.is_ipv6(host):
+            raise UsageError(0, f"'{host}' is an IPv6 address, but -4 asks for IPv4 only")
+        if spec.family == 6 and values.is_ipv4(host):
+            raise UsageError(0, f"'{host}' is an IPv4 address, but -6 asks for IPv6 only")
+
+
+def _notes(line: _Line, output: OutputSettings) -> tuple[str, ...]:
+    notes = [f"'{word}' belongs to no option and is ignored" for word in line.words]
+    if output.json:
+        for option in line.given:
+            if option.targets in (("output.unit_format",), ("output.verbose",)):
+                notes.append(f"{option.name} has no effect on JSON output")
+    return tuple(notes)
