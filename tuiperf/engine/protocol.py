@@ -1,8 +1,9 @@
 """The control protocol of iperf3, both roles, without I/O: bytes in, bytes and events out.
 
 No socket, no clock, no thread. A driver hands over what it read (`receive`, `eof`), what its
-clock says (`timed_out`, when `limit` is over) and what it did (the commands); it writes what
-`bytes_to_send` gives and acts on the events. Every change of state is a row of `TRANSITIONS`.
+clock says (`timed_out`, when `limit` is over since the state was entered) and what it did (the
+commands); it writes what `bytes_to_send` gives and acts on the events, which commands can return
+too. Every change of state is a row of `TRANSITIONS`.
 
     client = Client(make_cookie(), parameters)
     sock.sendall(client.start())
@@ -222,9 +223,9 @@ class Connection:
         self._json_due = results
         return self._command(Trigger.SEND_RESULTS)
 
-    def _send_error(self, trigger: Trigger, code: int, errno: int) -> None:
+    def _send_error(self, trigger: Trigger, code: int, errno: int) -> list[Event]:
         self._error_due = (code, errno)
-        self._command(trigger)
+        return self._command(trigger)
 
     def _pump(self) -> list[Event]:
         events: list[Event] = []
@@ -350,25 +351,26 @@ class Client(Connection):
             raise EngineError.from_code(113, hint=hint)
         super().__init__(Role.CLIENT, State.CONNECTING, cookie, parameters)
 
-    def streams_opened(self) -> None:
-        """All data connections are open and their cookies sent."""
-        self._command(Trigger.STREAMS_OPENED)
+    def streams_opened(self) -> list[Event]:
+        """All data connections are open and their cookies sent. Call before reading on: what comes
+        earlier looks like a server that does not wait for them all."""
+        return self._command(Trigger.STREAMS_OPENED)
 
-    def end_test(self) -> None:
+    def end_test(self) -> list[Event]:
         """The test is over: send TEST_END. Senders must have stopped."""
-        self._command(Trigger.END_TEST)
+        return self._command(Trigger.END_TEST)
 
     def send_results(self, results: JsonObject) -> list[Event]:
         """Answer `ResultsRequested`. Events may follow from bytes that came early."""
         return self._send_results(results)
 
-    def abort(self) -> None:
+    def abort(self) -> list[Event]:
         """This client is being stopped: send CLIENT_TERMINATE. Harmless when all is over."""
-        self._command(Trigger.ABORT)
+        return self._command(Trigger.ABORT)
 
-    def give_up(self) -> None:
+    def give_up(self) -> list[Event]:
         """This client met an error of its own: send IPERF_DONE. Harmless when all is over."""
-        self._command(Trigger.GIVE_UP)
+        return self._command(Trigger.GIVE_UP)
 
 
 class Server(Connection):
@@ -377,37 +379,37 @@ class Server(Connection):
     def __init__(self) -> None:
         super().__init__(Role.SERVER, State.COOKIE, b"", {})
 
-    def deny(self) -> None:
+    def deny(self) -> list[Event]:
         """Another test is running: send ACCESS_DENIED, before anything has been read."""
-        self._command(Trigger.DENY)
+        return self._command(Trigger.DENY)
 
-    def accept_parameters(self) -> None:
+    def accept_parameters(self) -> list[Event]:
         """Ask for the data connections (CREATE_STREAMS); the listener must be ready for them."""
-        self._command(Trigger.ACCEPT_PARAMETERS)
+        return self._command(Trigger.ACCEPT_PARAMETERS)
 
-    def refuse(self, code: int, errno: int = 0) -> None:
+    def refuse(self, code: int, errno: int = 0) -> list[Event]:
         """Refuse the parameters: SERVER_ERROR with an iperf3 error number and an errno."""
-        self._send_error(Trigger.REFUSE, code, errno)
+        return self._send_error(Trigger.REFUSE, code, errno)
 
-    def streams_ready(self) -> None:
+    def streams_ready(self) -> list[Event]:
         """All data connections are there: send TEST_START and TEST_RUNNING."""
-        self._command(Trigger.STREAMS_READY)
+        return self._command(Trigger.STREAMS_READY)
 
-    def request_results(self) -> None:
+    def request_results(self) -> list[Event]:
         """The streams have stopped: send EXCHANGE_RESULTS."""
-        self._command(Trigger.REQUEST_RESULTS)
+        return self._command(Trigger.REQUEST_RESULTS)
 
-    def send_results(self, results: JsonObject) -> None:
+    def send_results(self, results: JsonObject) -> list[Event]:
         """Answer the client's results with our own and DISPLAY_RESULTS."""
-        self._send_results(results)
+        return self._send_results(results)
 
-    def fail(self, code: int, errno: int = 0) -> None:
+    def fail(self, code: int, errno: int = 0) -> list[Event]:
         """This server met an error: SERVER_ERROR with its number. Harmless when all is over."""
-        self._send_error(Trigger.FAIL, code, errno)
+        return self._send_error(Trigger.FAIL, code, errno)
 
-    def terminate(self) -> None:
+    def terminate(self) -> list[Event]:
         """This server is being stopped: send SERVER_TERMINATE. Harmless when all is over."""
-        self._command(Trigger.TERMINATE)
+        return self._command(Trigger.TERMINATE)
 
     def _limit_s(self, seconds: Optional[float]) -> Optional[float]:
         if seconds is None or self._state is not State.RUNNING:
