@@ -1,0 +1,136 @@
+"""The verdict panel: glyph, word and number of every verdict, and the first one explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tuiperf.rules.verdict import Level, Verdict
+
+from .rows import UNICODE, Glyphs, Row, cell_width, fill, fit, pad, wrap
+
+ROLE_OF = {
+    Level.FINE: "ok",
+    Level.LOOK: "look",
+    Level.FAULT: "fault",
+    Level.PENDING: "pending",
+}
+"""The role that goes with a level; the glyph differs too."""
+
+
+def level_glyph(level: Level, glyphs: Glyphs) -> str:
+    return {
+        Level.FINE: glyphs.ok,
+        Level.LOOK: glyphs.look,
+        Level.FAULT: glyphs.fault,
+        Level.PENDING: glyphs.pending,
+    }[level]
+
+
+def verdict_rows(
+    verdicts: Sequence[Verdict], width: int, height: int, glyphs: Glyphs = UNICODE
+) -> list[Row]:
+    """The panel, exactly `width` by `height` cells.
+
+    Verdicts come first, one line each. What room is left goes to the first one's claim and to what
+    to do next.
+    """
+    if width < 1 or height < 1:
+        return []
+    titles = max((cell_width(glyphs.text(each.title)) for each in verdicts), default=0)
+    rows = [verdict_line(each, width, glyphs, titles) for each in verdicts[:height]]
+    room = height - len(rows)
+    if verdicts and room > 0:
+        rows += _story(verdicts[0], width, room, glyphs)
+    return fill(rows, width, height)
+
+
+def verdict_line(
+    verdict: Verdict, width: int, glyphs: Glyphs = UNICODE, title_width: int = 0
+) -> Row:
+    """One verdict in one line: glyph, title, number."""
+    title = glyphs.text(verdict.title)
+    short = glyphs.text(verdict.short)
+    room = max(cell_width(title), min(title_width, width - 6 - cell_width(short)))
+    return fit(
+        [
+            (f" {level_glyph(verdict.level, glyphs)} ", ROLE_OF[verdict.level]),
+            (pad(title, room), "muted" if verdict.level is Level.PENDING else "strong"),
+            ("  ", "text"),
+            (short, "text"),
+        ],
+        width,
+        glyphs,
+    )
+
+
+def explanation_rows(
+    verdicts: Sequence[Verdict],
+    width: int,
+    height: int,
+    glyphs: Glyphs = UNICODE,
+    offset: int = 0,
+) -> list[Row]:
+    """The first verdict in full, with the reader's own numbers; exactly `width` by `height`."""
+    if width < 1 or height < 1:
+        return []
+    rows = full_rows(verdicts[0], width, glyphs) if verdicts else []
+    offset = max(0, min(offset, len(rows) - height))
+    return fill(rows[offset:], width, height)
+
+
+def full_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> list[Row]:
+    """All a verdict has to say, as many rows as it takes, each exactly `width` cells."""
+    confidence = f"{verdict.confidence.value} confidence"
+    rows = [verdict_line(verdict, width, glyphs)]
+    rows += _paragraph(verdict.claim, width, glyphs, "text")
+    for name, role, texts in (
+        ("how", "text", verdict.explanation),
+        ("because", "text", verdict.because),
+        ("ruled out", "muted", verdict.ruled_out),
+        ("next", "strong", verdict.next),
+    ):
+        rows += labelled(name, texts, width, glyphs, role=role)
+    if verdict.level is not Level.PENDING:
+        rows += labelled("sure?", (confidence,), width, glyphs, role="muted")
+    return rows
+
+
+def labelled(
+    name: str, texts: Sequence[str], width: int, glyphs: Glyphs, *, role: str, indent: int = 3
+) -> list[Row]:
+    """Texts beside a label in the margin, wrapped."""
+    rows: list[Row] = []
+    margin = 11
+    label = (pad(name, margin), "key" if name == "next" else "label")
+    for text in texts:
+        for line in wrap(glyphs.text(text), width - indent - margin - 1):
+            head = label if not rows else (" " * margin, "text")
+            rows.append(fit([(" " * indent, "text"), head, (line, role)], width, glyphs))
+    return rows
+
+
+def _paragraph(text: str, width: int, glyphs: Glyphs, role: str, indent: int = 3) -> list[Row]:
+    lines = wrap(glyphs.text(text), width - indent - 1)
+    return [fit([(" " * indent, "text"), (line, role)], width, glyphs) for line in lines]
+
+
+def _story(verdict: Verdict, width: int, room: int, glyphs: Glyphs) -> list[Row]:
+    claim = _paragraph(verdict.claim, width, glyphs, "muted", indent=1)
+    advice = [
+        fit([(" ", "text"), (f"{head:6}", "key"), (line, "text")], width, glyphs)
+        for head, line in _advice(verdict, width - 8, glyphs)
+    ]
+    gap = [fit([], width, glyphs)]
+    if room > len(claim) + len(advice) + 1 and advice:
+        return [*gap, *claim, *gap, *advice]
+    if room > len(claim) + len(advice):
+        return [*gap, *claim, *advice]
+    return [*claim, *advice] if claim else advice
+
+
+def _advice(verdict: Verdict, width: int, glyphs: Glyphs) -> list[tuple[str, str]]:
+    lines: list[tuple[str, str]] = []
+    for text in verdict.next:
+        for line in wrap(glyphs.text(text), width):
+            lines.append(("next" if not lines else "", line))
+    return lines
