@@ -132,9 +132,13 @@ class Counters:
         return sum(self.words[SLOT_WORDS + SENT :: SLOT_WORDS])
 
     def claimed_bytes(self) -> int:
-        """What all senders have sent or are about to."""
-        claims = self.words[SLOT_WORDS + CLAIMED :: SLOT_WORDS]
-        return self.total_sent_bytes() + sum(claims)
+        """What all senders have sent or are about to; never too little.
+
+        Claims are read first: a write that ends between the two readings is then counted twice
+        instead of not at all.
+        """
+        claims = sum(self.words[SLOT_WORDS + CLAIMED :: SLOT_WORDS])
+        return claims + self.total_sent_bytes()
 
     def total_received_bytes(self) -> int:
         """received_bytes() of all streams."""

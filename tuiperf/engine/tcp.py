@@ -26,6 +26,7 @@ _REVIEW_S = 0.1
 _UNIT_BYTES = 131072
 _DIGITS = b"0123456789"
 _AT_LIMIT_S = 0.002
+_GIVE_WAY_S = 20e-6
 _FEW_STREAMS = 3
 _FEW_STREAMS_READ_BYTES = 512 * 1024
 _MANY_STREAMS_READ_BYTES = 128 * 1024  # the buffers of many streams must share the cache
@@ -120,12 +121,14 @@ class _Allowance:
         self._counters = counters
         self._base = counters.base(slot)
         self._block_bytes = block_bytes
+        self._pause_s = (slot + 1) * _GIVE_WAY_S
 
     def claim(self, size: int) -> int:
         """The size of the next write; 0, after a short sleep, when nothing is left.
 
-        Near the end each sender takes its share of the rest, in whole blocks, so that two who ask
-        at the same instant exceed the limit by less than a block each. One alone meets it exactly.
+        Near the end each sender takes its share of the rest, in whole blocks. A claim is made
+        first and looked at again: of senders who claim the same bytes at the same instant all but
+        one, or all, give way and ask again after different pauses. So the limit is met exactly.
         """
         words = self._counters.words
         left = words[shared.LIMIT] - self._counters.claimed_bytes()
@@ -136,6 +139,10 @@ class _Allowance:
         blocks = -(-left // (self._counters.streams * self._block_bytes))
         claimed = min(size, left, blocks * self._block_bytes)
         words[self._base + shared.CLAIMED] = claimed
+        if self._counters.claimed_bytes() > words[shared.LIMIT]:
+            words[self._base + shared.CLAIMED] = 0
+            time.sleep(self._pause_s)
+            return 0
         words[self._base + shared.STATE] = shared.BUSY
         return claimed
 
@@ -169,6 +176,7 @@ def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Non
             if limited:
                 allowance.settle()
     except OSError as error:
+        allowance.settle()
         if words[shared.PHASE] == shared.RUN:
             words[base + shared.ERRNO] = error.errno or 0
             words[base + shared.STATE] = shared.FAILED
