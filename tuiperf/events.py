@@ -1,9 +1,9 @@
 """Every fact that can be reported, as frozen dataclasses, and their form as one JSON object a line.
 
-A line is `{"v": 1, "n": 17, "kind": "interval", "t_s": 3.001, ...}`: the version of the schema, the
-line's number in its stream (a gap tells a reader that lines were dropped), the kind of the event and
-its fields. Times called `t_s` are seconds since the run began and `test_s` seconds since the test's
-data began, both from the monotonic clock; only names with `wall` hold the time of day.
+A line is `{"v": 1, "n": 17, "kind": "interval", "t_s": 3.001, ...}`: the version of the schema,
+the line's number in its stream (a gap tells a reader that lines were dropped), the kind of the
+event and its fields. Times called `t_s` are seconds since the run began and `test_s` seconds since
+the test's data began, both from the monotonic clock; only `wall` names hold the time of day.
 """
 
 from __future__ import annotations
@@ -291,8 +291,8 @@ def to_line(event: Event, number: int) -> str:
 def from_line(line: str) -> tuple[int, Event]:
     """Read a line back into its number and its event.
 
-    Raises EventError for what is no JSON object, has a wrong type somewhere, or lacks a field. A kind
-    that this version does not know becomes an Unknown event.
+    Raises EventError for what is no JSON object, has a wrong type somewhere, or lacks a field. A
+    kind that this version does not know becomes an Unknown event.
     """
     try:
         data = json.loads(line)

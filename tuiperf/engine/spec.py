@@ -1,7 +1,7 @@
-"""What to measure: the settings of a test, checked, and their forms on the wire and between processes.
+"""What to measure: the settings of a test, checked, and their forms on the wire and as JSON.
 
-TestSpec is what both ends agree on and travels as iperf3's parameter JSON. ClientSpec and ServerSpec
-add what only one end needs and travel as plain JSON from the app to its engine.
+TestSpec is what both ends agree on and travels as iperf3's parameter JSON. ClientSpec and
+ServerSpec add what only one end needs and travel as plain JSON from the app to its engine.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class ClientSpec:
     def from_json(cls, data: Json) -> ClientSpec:
         """Read what `to_json` wrote. Raises EngineError when it is something else."""
         test = _read(TestSpec, data.get("test") or {})
-        spec = _read(cls, {key: value for key, value in data.items() if key != "test"})
+        spec: ClientSpec = _read(cls, {key: value for key, value in data.items() if key != "test"})
         spec = replace(spec, test=test)
         spec.check()
         return spec
@@ -278,9 +278,17 @@ class ServerSpec:
     @classmethod
     def from_json(cls, data: Json) -> ServerSpec:
         """Read what `to_json` wrote. Raises EngineError when it is something else."""
-        spec = _read(cls, data)
+        spec: ServerSpec = _read(cls, data)
         spec.check()
         return spec
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+}
 
 
 def _read(cls: Any, data: Json) -> Any:
@@ -289,7 +297,7 @@ def _read(cls: Any, data: Json) -> Any:
         if key not in defaults:
             raise EngineError(114, f"unknown setting {key!r}")
         wanted = str(defaults[key].type)
-        kind = {"int": int, "float": (int, float), "str": str, "bool": bool}.get(wanted)
+        kind = _KINDS.get(wanted)
         if kind is None or not isinstance(value, kind) or (wanted != "bool" and value is True):
             raise EngineError(114, f"setting {key!r} is not of type {wanted}")
     try:

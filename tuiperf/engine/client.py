@@ -1,0 +1,450 @@
+"""The client: runs one test against a server and reports it as events."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar, Optional
+
+from tuiperf.events import (
+    Agreed,
+    Connected,
+    Event,
+    Failed,
+    Note,
+    RunEnded,
+    RunStarted,
+    ServerOutput,
+)
+
+from . import protocol, results, tcp_info
+from .control import ControlSocket
+from .errors import EngineError
+from .measure import Clock, Emit, Measurement, system_text, tcp_options
+from .record import Record
+from .sockets import Address, LocalEnd, address_text, connect, control_mss, resolve
+from .spec import ClientSpec
+from .stops import AT_ONCE, GRACEFUL, Stops
+
+CONNECT_TIMEOUT_S = 10.0
+DATA_CONNECT_TIMEOUT_S = 30.0
+INTERRUPTED_EXCHANGE_S = 3.0  # how long a stopped test waits for the far end's results
+LINGER_S = 2.0
+RETRY_AFTER_S = 1.0
+MAX_ORDER_PAUSE_S = 0.25
+STREAM_CODE = 203
+
+_FAMILIES: dict[int, int] = {
+    0: socket.AF_UNSPEC,
+    4: socket.AF_INET,
+    6: socket.AF_INET6,
+}
+
+
+class _InterruptedError(Exception):
+    """The user stopped the run before its data began."""
+
+
+class _ServerNotReadyError(Exception):
+    """The server closed before it greeted: it may be opening its listener again."""
+
+
+def run_client(spec: ClientSpec, emit: Emit, stops: Stops, tool: str = "tuiperf") -> RunEnded:
+    """Run one test; every outcome, a failure too, ends in a RunEnded, which is also returned.
+
+    Events go to `emit` as they happen and to the file named by `spec.recording`. `stops` ends the
+    test early: once for an orderly end with both ends' results, twice for at once.
+    """
+    return _ClientRun(spec, emit, stops, tool).run()
+
+
+class _ClientRun:
+    def __init__(self, spec: ClientSpec, emit: Emit, stops: Stops, tool: str) -> None:
+        self.spec = spec
+        self.stops = stops
+        self.tool = tool
+        self.clock = Clock()
+        self._emit_out = emit
+        self._record: Optional[Record] = None
+        self._proto: protocol.Client
+        self._control: Optional[ControlSocket] = None
+        self._remote: Optional[Address] = None
+        self._rtt_s = 0.0
+        self._state_since_s = 0.0
+        self._noticed = False
+        self._finished = False
+        self._interrupted = False
+        self.measurement = Measurement(spec.test, spec.interval_s, self.clock, self.emit)
+
+    # ------------------------------------------------------------------ events
+
+    def emit(self, event: Event) -> None:
+        if self._record:
+            self._record.write(event)
+        self._emit_out(event)
+
+    def note(self, level: str, code: str, text: str) -> None:
+        self.emit(Note(self.clock.t_s(), level, code, text))
+
+    def _fail(
+        self, error: EngineError, remote: bool = False, awaited: Optional[str] = None
+    ) -> None:
+        text = str(error)
+        self.emit(Failed(self.clock.t_s(), error.code, text, error.errno, remote, awaited))
+
+    # ------------------------------------------------------------------ the run
+
+    def run(self) -> RunEnded:
+        self._open_record()
+        self.emit(
+            RunStarted(
+                self.clock.t_s(),
+                uuid.uuid4().hex,
+                "client",
+                self.tool,
+                system_text(),
+                time.time(),
+                self.spec.to_json(),
+            )
+        )
+        outcome = "failed"
+        try:
+            self.spec.check()
+            self._run_test()
+            outcome = "interrupted" if self._interrupted else "completed"
+        except _InterruptedError:
+            outcome = "interrupted"
+            self._leave()
+        except EngineError as error:
+            self._keep_what_was_measured()
+            self._fail(error)
+        except OSError as error:
+            self._keep_what_was_measured()
+            self._fail(EngineError(STREAM_CODE, f"the system failed: {error}", error.errno or 0))
+        finally:
+            self._close()
+        ended = RunEnded(self.clock.t_s(), outcome, self.stops.signal_name)
+        self.emit(ended)
+        if self._record:
+            self._record.close()
+        return ended
+
+    def _open_record(self) -> None:
+        if not self.spec.recording:
+            return
+        try:
+            self._record = Record(self.spec.recording)
+        except OSError as error:
+            self.note("warning", "recording", f"no recording: {error.strerror}")
+
+    def _run_test(self) -> None:
+        try:
+            self._connect_and_greet()
+        except _ServerNotReadyError:
+            self._close_control()
+            self._pause(RETRY_AFTER_S)
+            self._connect_and_greet(last_try=True)
+        while not self._finished:
+            self._turn()
+
+    def _keep_what_was_measured(self) -> None:
+        """After a failure: whatever was measured becomes an interval and Results."""
+        if self.measurement.begun and not self.measurement.finished:
+            self.measurement.finish()
+
+    def _close(self) -> None:
+        self._keep_what_was_measured()
+        self._close_control()
+        self.measurement.close()
+
+    def _close_control(self) -> None:
+        if self._control is None:
+            return
+        self._control.write(self._proto.bytes_to_send())
+        self._control.half_close()
+        if self._finished:
+            self._control.linger(LINGER_S)
+        self._control.close()
+        self._control = None
+
+    def _leave(self) -> None:
+        """Tell the server that we stop, before or without an exchange of results."""
+        if self._control is not None and self._proto.state not in protocol.TERMINAL:
+            self._proto.abort()
+
+    # ------------------------------------------------------------------ connecting
+
+    def _connect_and_greet(self, last_try: bool = False) -> None:
+        self._open_control()
+        while self._proto.state is protocol.State.GREETING:
+            try:
+                self._turn()
+            except EngineError:
+                if last_try or self._heard or not self._ended_by_eof:
+                    raise
+                raise _ServerNotReadyError from None
+
+    def _open_control(self) -> None:
+        spec = self.spec
+        remote = resolve(spec.host, spec.port, _FAMILIES[spec.family])
+        self._remote = remote
+        timeout_s = spec.connect_timeout_ms / 1000 if spec.connect_timeout_ms else CONNECT_TIMEOUT_S
+        began_s = time.monotonic()
+        sock = connect(
+            remote,
+            timeout_s=timeout_s,
+            local=LocalEnd(spec.bind_host, spec.bind_device),
+            check=self._check_stop,
+        )
+        self._rtt_s = time.monotonic() - began_s
+        self._control = ControlSocket(sock)
+        self._cookie = cookie = protocol.make_cookie()
+        parameters = spec.test.to_parameters(self.tool)
+        self._proto = protocol.Client(cookie, parameters)
+        self._heard = self._ended_by_eof = False
+        self._state = self._proto.state
+        local, far = sock.getsockname(), sock.getpeername()
+        self.emit(
+            Connected(
+                self.clock.t_s(),
+                address_text(local),
+                local[1],
+                address_text(far),
+                far[1],
+                cookie.rstrip(b"\0").decode("ascii"),
+                self._handshake_rtt_us(sock),
+                control_mss(sock) or None,
+            )
+        )
+        self._control.write(self._proto.start())
+        self._note_state()
+
+    def _handshake_rtt_us(self, sock: socket.socket) -> int:
+        info = tcp_info.read(sock)
+        return int((info or {}).get("rtt_us") or self._rtt_s * 1e6)
+
+    def _check_stop(self) -> None:
+        if self.stops.poll():
+            self._interrupted = True
+            raise _InterruptedError
+
+    def _pause(self, seconds: float) -> None:
+        deadline_s = time.monotonic() + seconds
+        while time.monotonic() < deadline_s:
+            self._check_stop()
+            time.sleep(min(0.05, seconds))
+
+    # ------------------------------------------------------------------ one turn of the loop
+
+    def _turn(self) -> None:
+        """Wait for the next thing to happen, on any descriptor or clock, and deal with it."""
+        control = self._control
+        if control is None:
+            raise EngineError(109, "the control connection is closed")
+        poll = select.poll()
+        poll.register(control, control.poll_events)
+        for fd in self.stops.fds:
+            poll.register(fd, select.POLLIN)
+        ready = dict(poll.poll(max(0.0, self._next_due_s() - time.monotonic()) * 1000))
+        if control.fileno() in ready:
+            self._read_control(control)
+        if self._finished:
+            return
+        self._heed_stops()
+        if self.measurement.begun and not self.measurement.finished:
+            self.measurement.work()
+            self._end_when_due()
+        self._heed_limits()
+
+    def _next_due_s(self) -> float:
+        due_s = min(self._limit_due_s(), self._notice_due_s(), time.monotonic() + 1.0)
+        if self.measurement.begun and not self.measurement.finished:
+            due_s = min(due_s, self.measurement.next_due_s, self.measurement.end_due_s)
+        return due_s
+
+    def _limit_due_s(self) -> float:
+        seconds, _ = self._proto.limit()
+        if self._interrupted and self.measurement.finished:
+            seconds = INTERRUPTED_EXCHANGE_S
+        return self._state_since_s + seconds if seconds is not None else float("inf")
+
+    def _notice_due_s(self) -> float:
+        if self._noticed or self._proto.state is not protocol.State.GREETING:
+            return float("inf")
+        return self._state_since_s + protocol.NOTICE_AFTER_S
+
+    def _heed_limits(self) -> None:
+        now_s = time.monotonic()
+        if now_s >= self._notice_due_s():
+            self._noticed = True
+            awaited = self._proto.limit()[1]
+            self.note(
+                "warning",
+                "waiting",
+                f"{self.spec.host} is connected but silent: still waiting for {awaited}",
+            )
+        if now_s >= self._limit_due_s():
+            self._handle(self._proto.timed_out())
+
+    def _heed_stops(self) -> None:
+        level = self.stops.poll()
+        if not level:
+            return
+        self._interrupted = True
+        running = self.measurement.begun and not self.measurement.finished
+        if level >= AT_ONCE or not self.measurement.begun:
+            raise _InterruptedError
+        if level >= GRACEFUL and running:
+            self._end_test()
+
+    def _end_when_due(self) -> None:
+        measured = self.measurement
+        if time.monotonic() >= measured.end_due_s or measured.limit_reached():
+            self._end_test()
+        elif measured.all_ended():
+            number = measured.broken_errno()
+            why = os.strerror(number) if number else "the far end closed them"
+            self.note("warning", "streams", f"all data connections ended early: {why}")
+            self._end_test()
+        elif measured.silent_s * 1000 >= self.spec.rcv_timeout_ms:
+            raise EngineError(144, f"no data arrived for {measured.silent_s:.0f} s")
+
+    def _end_test(self) -> None:
+        if self._proto.state not in (protocol.State.STARTED, protocol.State.RUNNING):
+            return
+        self.measurement.finish()
+        self._proto.end_test()
+        self._note_state()
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._control:
+            self._control.write(self._proto.bytes_to_send())
+
+    def _read_control(self, control: ControlSocket) -> None:
+        control.write(b"")
+        data = control.read()
+        if data is None:
+            return
+        if data:
+            self._heard = True
+            self._handle(self._proto.receive(data))
+        else:
+            self._ended_by_eof = True
+            self._handle(self._proto.eof())
+
+    # ------------------------------------------------------------------ what the protocol tells
+
+    def _handle(self, happened: list[protocol.Event]) -> None:
+        self._note_state()
+        for event in happened:
+            handler = self._handlers.get(type(event))
+            if handler:
+                handler(self, event)
+        self._flush()
+
+    def _note_state(self) -> None:
+        """Remember when the present state began; bytes that do not end it buy no time."""
+        if self._proto.state is not self._state:
+            self._state = self._proto.state
+            self._state_since_s = time.monotonic()
+
+    def _on_greeting(self, event: protocol.GreetingReceived) -> None:
+        self.emit(Agreed(self.clock.t_s(), self.spec.test.to_parameters(self.tool)))
+
+    def _on_streams_requested(self, event: protocol.StreamsRequested) -> None:
+        self._flush()
+        test = self.spec.test
+        both = [not test.reverse, test.reverse] if test.bidir else [not test.reverse]
+        for group, sends in enumerate(both):
+            if group:
+                # The server takes streams in the order of their handshakes: let the last one land.
+                self._pause(min(self._rtt_s, MAX_ORDER_PAUSE_S))
+            for _ in range(test.parallel):
+                self._open_stream(sends)
+        self.measurement.start_workers()
+        self._proto.streams_opened()
+        self._note_state()
+
+    def _open_stream(self, sends: bool) -> None:
+        if self._remote is None:
+            raise EngineError(STREAM_CODE, "the server's address is not known")
+        self._watch_control()
+        spec, index = self.spec, len(self.measurement.legs)
+        port = spec.client_port + index if spec.client_port else 0
+        sock = connect(
+            self._remote,
+            code=STREAM_CODE,
+            timeout_s=DATA_CONNECT_TIMEOUT_S,
+            local=LocalEnd(spec.bind_host, spec.bind_device, port),
+            options=tcp_options(spec.test),
+            check=self._watch_control,
+        )
+        # From the last cookie on the server may start the test, so nothing is read here.
+        sock.sendall(self._cookie)
+        self.measurement.add_stream(sock, sends)
+
+    def _watch_control(self) -> None:
+        """While streams open: what the server says on the control connection ends the wait."""
+        self._check_stop()
+        control = self._control
+        data = control.read() if control else b""
+        if data is not None:
+            self._handle(self._proto.receive(data) if data else self._proto.eof())
+
+    def _on_test_started(self, event: protocol.TestStarted) -> None:
+        self.measurement.begin()
+
+    def _on_test_running(self, event: protocol.TestRunning) -> None:
+        self.measurement.release()
+
+    def _on_results_requested(self, event: protocol.ResultsRequested) -> None:
+        local = self.measurement.results
+        if local is None:
+            raise EngineError(115, "the server asked for results before the test ended")
+        self._handle(self._proto.send_results(results.to_json(local)))
+
+    def _on_results_received(self, event: protocol.ResultsReceived) -> None:
+        self.emit(results.from_json(event.results, self.clock.t_s()))
+        if not self.spec.test.get_server_output:
+            return
+        known = {key.lower(): value for key, value in event.results.items()}
+        text, document = known.get("server_output_text"), known.get("server_output_json")
+        if isinstance(text, str) or isinstance(document, dict):
+            self.emit(
+                ServerOutput(
+                    self.clock.t_s(),
+                    text if isinstance(text, str) else None,
+                    document if isinstance(document, dict) else None,
+                )
+            )
+
+    def _on_finished(self, event: protocol.Finished) -> None:
+        self._finished = True
+
+    def _on_failed(self, event: protocol.Failed) -> None:
+        error = event.error
+        if self._interrupted and self.measurement.finished:
+            self.note("warning", "results", f"the far end's results are missing: {error}")
+            self._finished = True
+            return
+        raise error
+
+    def _on_terminated(self, event: protocol.PeerTerminated) -> None:
+        raise event.error
+
+    _handlers: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+        protocol.GreetingReceived: _on_greeting,
+        protocol.StreamsRequested: _on_streams_requested,
+        protocol.TestStarted: _on_test_started,
+        protocol.TestRunning: _on_test_running,
+        protocol.ResultsRequested: _on_results_requested,
+        protocol.ResultsReceived: _on_results_received,
+        protocol.Finished: _on_finished,
+        protocol.Failed: _on_failed,
+        protocol.PeerTerminated: _on_terminated,
+    }

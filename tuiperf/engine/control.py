@@ -1,0 +1,84 @@
+"""The control connection's socket: non-blocking, bounded, closed so that the last bytes arrive."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import time
+from typing import Optional
+
+READ_BYTES = 65536
+KEEPALIVE_IDLE_S, KEEPALIVE_EVERY_S, KEEPALIVE_TRIES = 10, 5, 6
+
+
+class ControlSocket:
+    """Reads and writes a control connection without ever blocking."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self._out = b""
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _keep_alive(sock)
+
+    def fileno(self) -> int:
+        return self.sock.fileno()
+
+    def read(self) -> Optional[bytes]:
+        """What has arrived: b"" at the end of the connection, None when nothing waits."""
+        try:
+            return self.sock.recv(READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return None
+        except OSError:
+            return b""
+
+    def write(self, data: bytes) -> None:
+        """Send now what the kernel takes and keep the rest; a broken connection drops it."""
+        self._out += data
+        while self._out:
+            try:
+                sent = self.sock.send(self._out)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self._out = b""
+                return
+            self._out = self._out[sent:]
+
+    @property
+    def poll_events(self) -> int:
+        """What to poll the socket for."""
+        return select.POLLIN | (select.POLLOUT if self._out else 0)
+
+    def half_close(self) -> None:
+        """Say that nothing more follows; what the peer still sends may be read and dropped."""
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_WR)
+
+    def linger(self, seconds: float) -> None:
+        """Read and drop until the peer closes, so that no reset destroys our last bytes."""
+        deadline_s = time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self.sock, select.POLLIN)
+        while time.monotonic() < deadline_s:
+            if poll.poll(max(0.0, deadline_s - time.monotonic()) * 1000) and self.read() == b"":
+                return
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+def _keep_alive(sock: socket.socket) -> None:
+    """Let the kernel notice a peer, or a firewall's memory of it, that is gone (RFC 9293 3.8.4)."""
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in (
+            ("TCP_KEEPIDLE", KEEPALIVE_IDLE_S),
+            ("TCP_KEEPINTVL", KEEPALIVE_EVERY_S),
+            ("TCP_KEEPCNT", KEEPALIVE_TRIES),
+        ):
+            if hasattr(socket, name):
+                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

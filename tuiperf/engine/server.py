@@ -1,0 +1,552 @@
+"""The server: one test at a time, the listener open throughout, never stuck on a client.
+
+A connection is a guest until it has shown its cookie. A guest that shows a new one gets the test
+when none is on, else it hears that the server is busy; one that shows the running test's cookie
+is a data connection. So a port scanner that says nothing holds up nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar, Optional
+
+from tuiperf.events import (
+    Agreed,
+    Connected,
+    Event,
+    Failed,
+    Listening,
+    Note,
+    RunEnded,
+    RunStarted,
+    Turned,
+)
+
+from . import protocol, results
+from .control import ControlSocket
+from .errors import EngineError, os_words
+from .measure import Clock, Emit, Measurement, system_text
+from .sockets import (
+    LocalEnd,
+    address_text,
+    bind_local,
+    control_mss,
+    resolve,
+    set_congestion,
+    set_max_pacing_rate,
+    set_mss,
+    set_nodelay,
+    set_tos,
+    set_window,
+)
+from .spec import ServerSpec, TestSpec
+from .stops import Stops
+
+BACKLOG = 256
+MAX_GUESTS = 160  # 128 streams and some strangers
+COOKIE_S = 10.0
+LINGER_S = 2.0
+BUSY_LINGER_S = 1.0
+LISTEN_CODE = 102
+
+
+def run_server(spec: ServerSpec, emit: Emit, stops: Stops, tool: str = "tuiperf") -> int:
+    """Serve tests until stopped, or one only; returns the exit code, 0.
+
+    Raises EngineError when the listener cannot be opened.
+    """
+    spec.check()
+    server = _Server(spec, emit, stops, tool)
+    try:
+        return server.serve()
+    finally:
+        server.close()
+
+
+class _Guest:
+    """An accepted connection that has not shown its whole cookie yet."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.control = ControlSocket(sock)
+        self.data = b""
+        self.due_s = time.monotonic() + COOKIE_S
+
+
+class _Leaving:
+    """A connection that has been answered and half-closed: read and dropped until it ends."""
+
+    def __init__(self, control: ControlSocket, seconds: float) -> None:
+        control.half_close()
+        self.control = control
+        self.due_s = time.monotonic() + seconds
+
+
+class _Server:
+    def __init__(self, spec: ServerSpec, emit: Emit, stops: Stops, tool: str) -> None:
+        self.spec = spec
+        self.emit = emit
+        self.stops = stops
+        self.tool = tool
+        self.clock = Clock()
+        self._tests = 0
+        self._idle_since_s = time.monotonic()
+        self._guests: list[_Guest] = []
+        self._leaving: list[_Leaving] = []
+        self._test: Optional[_ServerTest] = None
+        self._listener = listen(spec)
+
+    def serve(self) -> int:
+        self._tell_listening()
+        while not self._stopped():
+            if self._turn():
+                return 0
+        return 0
+
+    def _stopped(self) -> bool:
+        if not self.stops.poll():
+            return False
+        if self._test:
+            self._test.terminate()
+            self._end_test()
+        return True
+
+    def _tell_listening(self) -> None:
+        self._tests += 1
+        self._idle_since_s = time.monotonic()
+        name = self._listener.getsockname()
+        self.emit(Listening(self.clock.t_s(), (address_text(name),), name[1], self._tests))
+
+    def close(self) -> None:
+        if self._test:
+            self._test.close()
+        for guest in self._guests:
+            guest.control.close()
+        for leaving in self._leaving:
+            leaving.control.close()
+        self._listener.close()
+
+    # ------------------------------------------------------------------ one turn of the loop
+
+    def _turn(self) -> bool:
+        """Wait for the next thing to happen and deal with it. True: the server's work is done."""
+        poll = select.poll()
+        poll.register(self._listener, select.POLLIN)
+        for fd in self.stops.fds:
+            poll.register(fd, select.POLLIN)
+        for guest in self._guests:
+            poll.register(guest.control, select.POLLIN)
+        for leaving in self._leaving:
+            poll.register(leaving.control, leaving.control.poll_events)
+        if self._test:
+            poll.register(self._test.control, self._test.control.poll_events)
+        wait_s = max(0.0, self._next_due_s() - time.monotonic())
+        ready = {fd for fd, _ in poll.poll(wait_s * 1000)}
+        if self._listener.fileno() in ready:
+            self._accept()
+        self._read_guests(ready)
+        self._see_off(ready)
+        return self._work_on_test(ready)
+
+    def _next_due_s(self) -> float:
+        due_s = time.monotonic() + 1.0
+        waits = [guest.due_s for guest in self._guests]
+        waits += [leaving.due_s for leaving in self._leaving]
+        if self._test:
+            waits.append(self._test.next_due_s)
+        return min([due_s, *waits])
+
+    def _work_on_test(self, ready: set[int]) -> bool:
+        if self._test:
+            if self._test.control.fileno() in ready:
+                self._test.read()
+            self._test.work()
+            if self._test.over:
+                self._end_test()
+                if self.spec.one_off:
+                    self._see_everybody_off()
+                    return True
+                self._tell_listening()
+            return False
+        idle_s = time.monotonic() - self._idle_since_s
+        return bool(
+            self.spec.one_off and self.spec.idle_timeout_s and idle_s >= self.spec.idle_timeout_s
+        )
+
+    def _end_test(self) -> None:
+        test, self._test = self._test, None
+        if test:
+            test.close_streams()
+            self._leaving.append(_Leaving(test.control, LINGER_S))
+            test.tell_end()
+
+    def _see_everybody_off(self) -> None:
+        for leaving in self._leaving:
+            leaving.control.linger(max(0.0, leaving.due_s - time.monotonic()))
+
+    # ------------------------------------------------------------------ guests
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                time.sleep(0.01)  # out of descriptors: the connection waits in the backlog
+                return
+            if len(self._guests) >= MAX_GUESTS:
+                sock.close()
+            else:
+                self._guests.append(_Guest(sock))
+
+    def _read_guests(self, ready: set[int]) -> None:
+        now_s = time.monotonic()
+        for guest in list(self._guests):
+            if guest.control.fileno() in ready:
+                self._read_guest(guest)
+            elif now_s >= guest.due_s:
+                self._guests.remove(guest)
+                self._turn_away(guest.control, "it sent no cookie within 10 s")
+
+    def _read_guest(self, guest: _Guest) -> None:
+        try:
+            data = guest.control.sock.recv(protocol.COOKIE_BYTES - len(guest.data))
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        guest.data += data
+        stranger = protocol.identify_stranger(guest.data, protocol.Role.SERVER)
+        if not data or stranger:
+            self._guests.remove(guest)
+            self._turn_away(guest.control, stranger or "it closed before its cookie was complete")
+        elif len(guest.data) == protocol.COOKIE_BYTES:
+            self._guests.remove(guest)
+            self._admit(guest)
+
+    def _admit(self, guest: _Guest) -> None:
+        if self._test is None:
+            self._test = _ServerTest(self, guest)
+        elif self._test.wants(guest.data):
+            self._test.add_stream(guest.control.sock)
+        else:
+            guest.control.write(protocol.Wire.ACCESS_DENIED.byte)
+            self._turn_away(guest.control, f"busy with a test for {self._test.client}")
+
+    def _turn_away(self, control: ControlSocket, why: str) -> None:
+        with contextlib.suppress(OSError):
+            name = control.sock.getpeername()
+            self.emit(Turned(self.clock.t_s(), address_text(name), name[1], why))
+        self._leaving.append(_Leaving(control, BUSY_LINGER_S))
+
+    def _see_off(self, ready: set[int]) -> None:
+        now_s = time.monotonic()
+        for leaving in list(self._leaving):
+            if leaving.control.fileno() in ready:
+                leaving.control.write(b"")
+                if leaving.control.read() == b"":
+                    leaving.due_s = 0.0
+            if now_s >= leaving.due_s:
+                leaving.control.close()
+                self._leaving.remove(leaving)
+
+
+class _ServerTest:
+    """One client's test, from its cookie to its end."""
+
+    def __init__(self, server: _Server, guest: _Guest) -> None:
+        self.server = server
+        self.control = guest.control
+        self.clock = Clock()
+        self.spec: Optional[TestSpec] = None
+        self.measurement: Optional[Measurement] = None
+        self.outcome = "completed"
+        self.over = False
+        self._cookie = guest.data
+        self._proto = protocol.Server()
+        self._state = self._proto.state
+        self._state_since_s = time.monotonic()
+        self._tell_begin()
+        self._proto.start()
+        self._handle(self._proto.receive(guest.data))
+
+    def emit(self, event: Event) -> None:
+        self.server.emit(event)
+
+    def _tell_begin(self) -> None:
+        sock = self.control.sock
+        local, far = sock.getsockname(), sock.getpeername()
+        self.client = address_text(far)
+        self.emit(
+            RunStarted(
+                self.clock.t_s(),
+                uuid.uuid4().hex,
+                "server",
+                self.server.tool,
+                system_text(),
+                time.time(),
+                self.server.spec.to_json(),
+            )
+        )
+        self.emit(
+            Connected(
+                self.clock.t_s(),
+                address_text(local),
+                local[1],
+                self.client,
+                far[1],
+                self._cookie.rstrip(b"\0").decode("latin-1"),
+                None,
+                control_mss(sock) or None,
+            )
+        )
+
+    # ------------------------------------------------------------------ clocks
+
+    @property
+    def next_due_s(self) -> float:
+        due_s = self._limit_due_s()
+        if self._running:
+            due_s = min(due_s, self.measurement.next_due_s) if self.measurement else due_s
+        return due_s
+
+    def _limit_due_s(self) -> float:
+        seconds, _ = self._proto.limit()
+        return self._state_since_s + seconds if seconds is not None else float("inf")
+
+    @property
+    def _running(self) -> bool:
+        measured = self.measurement
+        return measured is not None and measured.begun and not measured.finished
+
+    def work(self) -> None:
+        """Do what is due: samples, intervals, and the limits on every wait."""
+        if self._running and self.measurement:
+            self.measurement.work()
+            silent_s = self.measurement.silent_s
+            if silent_s * 1000 >= self.server.spec.rcv_timeout_ms:
+                self._fail(EngineError(144, f"no data arrived for {silent_s:.0f} s"))
+        if not self.over and time.monotonic() >= self._limit_due_s():
+            self._handle(self._proto.timed_out())
+
+    # ------------------------------------------------------------------ the control connection
+
+    def read(self) -> None:
+        """Read what the client says and act on it."""
+        self.control.write(b"")
+        data = self.control.read()
+        if data is not None:
+            self._handle(self._proto.receive(data) if data else self._proto.eof())
+
+    def _handle(self, happened: list[protocol.Event]) -> None:
+        self._note_state()
+        try:
+            for event in happened:
+                handler = self._handlers.get(type(event))
+                if handler:
+                    handler(self, event)
+        except EngineError as error:
+            self._fail(error)
+        except OSError as error:
+            self._fail(EngineError(204, f"the system failed: {error}", error.errno or 0))
+        self._after_command()
+
+    def _after_command(self) -> None:
+        """Send what the protocol has to say, and note whether it is over."""
+        self._note_state()
+        self._flush()
+        if self._proto.want_close:
+            self.over = True
+
+    def _note_state(self) -> None:
+        """Remember when the present state began; bytes that do not end it buy no time."""
+        if self._proto.state is not self._state:
+            self._state = self._proto.state
+            self._state_since_s = time.monotonic()
+
+    def _flush(self) -> None:
+        self.control.write(self._proto.bytes_to_send())
+
+    def _fail(self, error: EngineError) -> None:
+        """End the test with an error of ours: tell the client, keep what was measured."""
+        if not self._proto.want_close:
+            self._proto.fail(error.code, error.errno)
+            self._flush()
+        self._tell_failure(error)
+
+    def _tell_failure(self, error: EngineError, remote: bool = False) -> None:
+        self._finish_measuring()
+        self.outcome = "failed"
+        self.over = True
+        self.emit(Failed(self.clock.t_s(), error.code, str(error), error.errno, remote))
+
+    def _finish_measuring(self) -> None:
+        if self._running and self.measurement:
+            self.measurement.finish()
+
+    def terminate(self) -> None:
+        """The server is being stopped: say so, keep what was measured."""
+        if not self._proto.want_close:
+            self._proto.terminate()
+            self._flush()
+        self._finish_measuring()
+        self.outcome = "interrupted"
+
+    # ------------------------------------------------------------------ what the protocol tells
+
+    def _on_parameters(self, event: protocol.ParametersReceived) -> None:
+        try:
+            spec = TestSpec.from_parameters(event.parameters)
+            self._check_duration(spec)
+        except EngineError as error:
+            self._proto.refuse(error.code, error.errno)
+            self._flush()
+            self._tell_failure(error)
+            return
+        self.spec = spec
+        self.emit(Agreed(self.clock.t_s(), event.parameters))
+        self.measurement = Measurement(spec, self.server.spec.interval_s, self.clock, self.emit)
+        if spec.mss_bytes:
+            set_mss(self.server._listener, spec.mss_bytes)
+        self._proto.accept_parameters()
+        self._after_command()
+
+    def _check_duration(self, spec: TestSpec) -> None:
+        allowed_s = self.server.spec.max_duration_s
+        if allowed_s and not 0 < (spec.planned_s or 0) <= allowed_s:
+            raise EngineError(
+                37, "client's requested duration exceeds the server's maximum permitted limit"
+            )
+
+    def wants(self, cookie: bytes) -> bool:
+        """True when a connection with this cookie is one of the streams still missing."""
+        return cookie == self._cookie and self._proto.state is protocol.State.OPENING
+
+    def add_stream(self, sock: socket.socket) -> None:
+        """Take a data connection; with the last one the test starts."""
+        if self.measurement is None or self.spec is None:
+            sock.close()
+            return
+        index, spec = len(self.measurement.legs), self.spec
+        sends = spec.reverse or (spec.bidir and index >= spec.parallel)
+        try:
+            self._set_options(sock, spec)
+            self.measurement.add_stream(sock, sends)
+            if index + 1 == spec.parallel * (2 if spec.bidir else 1):
+                self._start()
+        except EngineError as error:
+            self._fail(error)
+        except OSError as error:
+            self._fail(EngineError(204, f"a data connection failed: {error}", error.errno or 0))
+
+    def _set_options(self, sock: socket.socket, spec: TestSpec) -> None:
+        if spec.nodelay:
+            set_nodelay(sock)
+        if spec.window_bytes:
+            set_window(sock, spec.window_bytes)
+        if spec.tos:
+            set_tos(sock, spec.tos)
+        if spec.fq_rate_bps:
+            set_max_pacing_rate(sock, spec.fq_rate_bps)
+        if spec.congestion:
+            try:
+                set_congestion(sock, spec.congestion)
+            except EngineError as error:
+                text = f"{error}: the default is used"
+                self.emit(Note(self.clock.t_s(), "warning", "congestion", text))
+
+    def _start(self) -> None:
+        if self.measurement is None:
+            return
+        self.measurement.start_workers()
+        self._proto.streams_ready()
+        self._after_command()
+        self.measurement.begin()
+        self.measurement.release()
+
+    def _on_end(self, event: protocol.EndRequested) -> None:
+        if self.measurement is None:
+            return
+        if self.spec and self.spec.limited:
+            self.measurement.drain_limited()
+        self._finish_measuring()
+        self.measurement.close_sockets()
+        self._proto.request_results()
+        self._after_command()
+
+    def _on_results(self, event: protocol.ResultsReceived) -> None:
+        self.emit(results.from_json(event.results, self.clock.t_s()))
+        if self.measurement and self.measurement.results:
+            self._proto.send_results(results.to_json(self.measurement.results))
+            self._after_command()
+
+    def _on_failed(self, event: protocol.Failed) -> None:
+        self._tell_failure(event.error)
+
+    def _on_terminated(self, event: protocol.PeerTerminated) -> None:
+        self._tell_failure(event.error, remote=True)
+
+    # ------------------------------------------------------------------ the end
+
+    def close_streams(self) -> None:
+        """End the workers and undo what the test changed on the listener."""
+        if self.measurement:
+            self.measurement.close()
+        if self.spec and self.spec.mss_bytes:
+            with contextlib.suppress(EngineError):
+                set_mss(self.server._listener, 0)
+
+    def tell_end(self) -> None:
+        """The last event of the test."""
+        self.emit(RunEnded(self.clock.t_s(), self.outcome, self.server.stops.signal_name))
+
+    def close(self) -> None:
+        """Close everything without a word; for the way out of a failing server."""
+        self.close_streams()
+        self.control.close()
+
+    _handlers: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+        protocol.ParametersReceived: _on_parameters,
+        protocol.EndRequested: _on_end,
+        protocol.ResultsReceived: _on_results,
+        protocol.Failed: _on_failed,
+        protocol.PeerTerminated: _on_terminated,
+    }
+
+
+def listen(spec: ServerSpec) -> socket.socket:
+    """Open the listener: IPv6 and IPv4 at once unless a family or an address was asked for.
+
+    Raises EngineError 102 with what is wrong: port in use, no such address, no permission.
+    """
+    family = int(socket.AF_INET if spec.family == 4 else socket.AF_INET6)
+    if spec.bind_host:
+        asked = family if spec.family else socket.AF_UNSPEC
+        family = resolve(spec.bind_host, spec.port, asked, LISTEN_CODE).family
+    elif not spec.family and not socket.has_dualstack_ipv6():
+        family = socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            both = not spec.family and not spec.bind_host
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if both else 1)
+        any_host = "::" if family == socket.AF_INET6 else "0.0.0.0"
+        bind_local(
+            sock, LocalEnd(spec.bind_host or any_host, spec.bind_device, spec.port), LISTEN_CODE
+        )
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError as error:
+        sock.close()
+        text = f"unable to start listener for connections: {os_words(error.errno or 0)}"
+        raise EngineError(LISTEN_CODE, text, error.errno or 0) from None
+    except EngineError:
+        sock.close()
+        raise
+    return sock
