@@ -25,6 +25,7 @@ _REVIEW_WRITES = 16
 _REVIEW_S = 0.1
 _UNIT_BYTES = 131072
 _DIGITS = b"0123456789"
+_LARGE_BLOCK_UNIT_BYTES = _UNIT_BYTES // len(_DIGITS) * len(_DIGITS)
 _AT_LIMIT_S = 0.002
 _GIVE_WAY_S = 20e-6
 _FEW_STREAMS = 3
@@ -64,7 +65,7 @@ class _Payload:
     """Blocks of payload, one after the other, as lists of buffers for writev()."""
 
     def __init__(self, block_bytes: int, repeating: bool) -> None:
-        size = min(block_bytes, _UNIT_BYTES)
+        size = block_bytes if block_bytes <= _UNIT_BYTES else _LARGE_BLOCK_UNIT_BYTES
         block = _DIGITS * (size // len(_DIGITS) + 1) if repeating else os.urandom(size)
         self._unit = memoryview(block[:size] * (_UNIT_BYTES // size))
 
