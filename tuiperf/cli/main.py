@@ -1,0 +1,145 @@
+"""`tuiperf`: from the words on the command line to what they ask for. Imports nothing early."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuiperf.cli.options import Invocation
+    from tuiperf.cli.terminal import Opening
+
+INTERRUPTED_CODE = 130
+NO_SCREEN_CODE = 2
+
+
+def entry() -> NoReturn:
+    """The `tuiperf` command."""
+    try:
+        code = main(sys.argv[1:])
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED_CODE
+    except BrokenPipeError:
+        from tuiperf.cli.printer import GONE_CODE, silence
+
+        silence(sys.stdout)
+        code = GONE_CODE
+    sys.exit(code)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Do what the words ask for and return the exit code."""
+    if list(argv) in (["--version"], ["-v"], ["version"]):
+        return _version()
+    from tuiperf.cli.options import UsageError, parse
+
+    try:
+        asked = parse(argv)
+        return _do(asked)
+    except UsageError as error:
+        _complain(f"parameter error - {error.text}")
+        return 1
+
+
+def _do(asked: Invocation) -> int:
+    if asked.command == "version":
+        return _version()
+    if asked.command == "help":
+        from tuiperf.cli.help import page
+
+        return _say(page())
+    for note in asked.notes:
+        _complain(f"warning - {note}")
+    if asked.command in ("client", "server"):
+        from tuiperf.cli import iperf3
+
+        return iperf3.run(asked)
+    if asked.command == "replay":
+        return _replay(asked)
+    return _demo(asked) if asked.command == "demo" else _live(asked)
+
+
+def _demo(asked: Invocation) -> int:
+    from tuiperf.cli.demo import demo_server
+    from tuiperf.engine.errors import EngineError
+
+    try:
+        with demo_server(asked) as towards_it:
+            return _live(towards_it)
+    except EngineError as error:
+        _complain(f"error - {error}")
+        return 1
+
+
+def _live(asked: Invocation) -> int:
+    """A run on the screen where the terminal can, in plain text where it cannot."""
+    from tuiperf.cli.recordings import recorded
+
+    if asked.client is None:
+        return 1
+    if asked.output.json:
+        from tuiperf.cli import iperf3
+
+        return iperf3.run(asked)
+    opening = _opening(asked)
+    if opening is None:
+        return NO_SCREEN_CODE
+    spec = recorded(asked.client, asked.output.record, by_default=True)
+    if opening.screen:
+        from tuiperf.app import run_app
+
+        return run_app(spec, ascii=opening.ascii)
+    from tuiperf.cli import plain
+
+    return plain.run(spec, asked.output, ascii_only=opening.ascii)
+
+
+def _replay(asked: Invocation) -> int:
+    from tuiperf.cli import replay
+
+    opening = _opening(asked)
+    if opening is None:
+        return NO_SCREEN_CODE
+    if opening.screen:
+        from tuiperf.app import run_replay
+
+        return run_replay(asked.file, ascii=opening.ascii)
+    return replay.run(asked.file, asked.output, ascii_only=opening.ascii)
+
+
+def _opening(asked: Invocation) -> Opening | None:
+    """How to show it, with a word on stderr when that is not the screen; None: it cannot be."""
+    from tuiperf.cli.terminal import Terminal, choose
+
+    opening = choose(asked.output, Terminal.here())
+    if opening.refused:
+        _complain(f"error - the screen cannot open: {opening.why}")
+        return None
+    if opening.why:
+        _complain(f"plain text, for {opening.why}")
+    return opening
+
+
+def _version() -> int:
+    from tuiperf.cli.version import text
+
+    return _say(text())
+
+
+def _say(text: str) -> int:
+    if sys.stdout is not None:
+        sys.stdout.write(text)
+    return 0
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        print(f"tuiperf: {_printable(text)}", file=sys.stderr)
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
