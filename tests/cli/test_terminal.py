@@ -56,7 +56,7 @@ def test_text_that_was_asked_for_needs_no_reason(output: OutputSettings) -> None
         ("utf-8", "en_US.UTF-8", False),
         ("UTF8", "C.utf8", False),
         ("utf-8", "C", True),
-        ("utf-8", "", True),
+        ("utf-8", "", False),
         ("iso8859-1", "en_US.UTF-8", True),
         ("ascii", "de_DE.ISO-8859-1", True),
     ],

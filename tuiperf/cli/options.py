@@ -146,7 +146,11 @@ def _refuse(line: _Line, command: str) -> None:
 
 
 def _output(line: _Line) -> OutputSettings:
-    return OutputSettings(title=line.settings.get("test.title", ""), **line.part("output"))
+    output = OutputSettings(title=line.settings.get("test.title", ""), **line.part("output"))
+    if output.surface == "tui" and (output.json or output.logfile):
+        other = "--json" if output.json else "--logfile"
+        raise UsageError(0, f"--tui and {other} exclude each other")
+    return output
 
 
 def _build(command: str, line: _Line, output: OutputSettings) -> Invocation:

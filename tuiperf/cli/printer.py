@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -16,13 +17,17 @@ GONE_CODE = 141
 
 
 class Printer:
-    """Writes whole lines at once and remembers when that became impossible; it never raises."""
+    """Writes whole lines at once and remembers when that became impossible; it never raises.
 
-    def __init__(self, out: TextIO | None, err: TextIO | None) -> None:
-        self._out = out
-        self._err = err
+    A context manager, for the log file.
+    """
+
+    def __init__(self, out: TextIO | None, err: TextIO | None, log: TextIO | None = None) -> None:
+        self._out = log or out
+        self._err = log or err
+        self._log = log
         self.error: OSError | None = None
-        for stream in (out, err):
+        for stream in (self._out, self._err):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure:
                 reconfigure(errors="backslashreplace")
@@ -36,7 +41,15 @@ class Printer:
             file = Path(logfile).open("a", encoding="utf-8")  # noqa: SIM115
         except OSError as error:
             raise UsageError(17, describe(17, error.errno or 0)) from None
-        return cls(file, file)
+        return cls(None, None, file)
+
+    def __enter__(self) -> Printer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._log is not None:
+            with contextlib.suppress(OSError):
+                self._log.close()
 
     @property
     def stream(self) -> TextIO | None:

@@ -58,8 +58,8 @@ class Terminal:
 
     @property
     def speaks_utf8(self) -> bool:
-        """True when stderr encodes UTF-8 and the locale names it: else only ASCII may be drawn."""
-        return _names_utf8(self.encoding) and _names_utf8(self.locale)
+        """True when stderr encodes UTF-8 and the locale, if one is set, names it; else ASCII."""
+        return _names_utf8(self.encoding) and (not self.locale or _names_utf8(self.locale))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ def text() -> str:
     """Name and version, the system, and which optional features there are, in iperf3's layout."""
     python = ".".join(map(str, sys.version_info[:3]))
     lines = [
-        f"tuiperf {__version__} ({sys.implementation.name} {python})",
+        f"tuiperf {__version__} (Python {python})",
         " ".join(os.uname()),
         f"Optional features available: {', '.join(_features()) or 'none'}",
     ]

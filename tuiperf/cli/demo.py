@@ -1,0 +1,93 @@
+"""`tuiperf demo`: a server of our own in a child process on a free loopback port."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tuiperf.cli.options import Invocation
+from tuiperf.engine.errors import EngineError
+from tuiperf.engine.sockets import congestion_available
+from tuiperf.engine.spec import ClientSpec, ServerSpec
+from tuiperf.events import Event, EventError, Failed, Listening, from_line
+
+LOOPBACK = "127.0.0.1"
+START_S = 10.0
+END_S = 3.0
+
+
+@contextlib.contextmanager
+def demo_server(asked: Invocation) -> Iterator[Invocation]:
+    """Start a server, give the invocation that measures towards it, and end it whatever happens.
+
+    It serves as many tests as the screen wants. Raises EngineError when it does not start.
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tuiperf.engine"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        start_new_session=True,  # Ctrl+C at the terminal is for the client alone
+    )
+    try:
+        yield replace(asked, client=_towards(asked.client, _start(child)))
+    finally:
+        _end(child)
+
+
+def _towards(spec: ClientSpec | None, port: int) -> ClientSpec:
+    """The test that was asked for, with cubic where this host has it, for it shows most."""
+    spec = replace(spec or ClientSpec(LOOPBACK), host=LOOPBACK, port=port)
+    if not spec.test.congestion and "cubic" in congestion_available():
+        spec = replace(spec, test=replace(spec.test, congestion="cubic"))
+    return spec
+
+
+def _start(child: subprocess.Popen[bytes]) -> int:
+    """Tell the child what to serve and wait for the port it found."""
+    if child.stdin is None or child.stdout is None:
+        raise EngineError(102, "the demo's server has no pipes")
+    asked = {"server": ServerSpec(bind_host=LOOPBACK, port=0).to_json()}
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(json.dumps(asked).encode() + b"\n")
+        child.stdin.flush()
+    deadline_s = time.monotonic() + START_S
+    for event in _events(child.stdout.fileno(), deadline_s):
+        if isinstance(event, Listening):
+            return event.port
+        if isinstance(event, Failed):
+            raise EngineError(event.code, f"the demo's server does not start: {event.text}")
+    raise EngineError(102, f"the demo's server did not start within {START_S:.0f} s")
+
+
+def _events(fd: int, deadline_s: float) -> Iterator[Event]:
+    data = b""
+    while select.select([fd], [], [], max(0.0, deadline_s - time.monotonic()))[0]:
+        chunk = os.read(fd, 4096)
+        if not chunk:
+            return
+        *lines, data = (data + chunk).split(b"\n")
+        for line in lines:
+            with contextlib.suppress(EventError):
+                yield from_line(line.decode("utf-8", "replace"))[1]
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """The end of its stdin tells the child to go; it is killed when it does not."""
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    try:
+        child.wait(END_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
