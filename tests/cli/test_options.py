@@ -326,6 +326,8 @@ def test_the_same_port_may_be_named_twice() -> None:
         ("run x -s", 1, "'run' measures as a client"),
         ("replay", 0, "replay needs one FILE"),
         ("replay a b", 0, "replay needs one FILE"),
+        ("x --tui -J", 0, "--tui and --json exclude each other"),
+        ("x --tui --logfile f", 0, "--tui and --logfile exclude each other"),
         ("replay a -t 3", 0, "replay shows what was measured: --time does not go with it"),
         ("demo -p 5", 0, "demo runs its own server: --port does not go with it"),
         ("demo x", 0, "'x' belongs to no option"),
@@ -377,6 +379,14 @@ def test_words_that_belong_to_nothing_are_noted_in_a_drop_in() -> None:
 
 def test_settings_of_text_are_noted_beside_json() -> None:
     assert read("-c x -J -V").notes == ("--verbose has no effect on JSON output",)
+
+
+def test_a_command_that_may_be_mistyped_is_noted() -> None:
+    found = parse(["demoo"])
+    assert found.command == "run"
+    assert found.notes == ("'demoo' is taken for a HOST; the command is 'demo'",)
+    assert parse(["run", "demoo"]).notes == ()
+    assert parse(["lab-b"]).notes == ()
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

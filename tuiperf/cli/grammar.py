@@ -232,7 +232,7 @@ SERVER = Group(
         _server(
             "--idle-timeout",
             "server.idle_timeout_s",
-            "start afresh when idle this long",
+            "with -1: end when idle this long",
             argument="SECONDS",
             read=values.whole(30, 1, 86400),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tuiperf.cli import values
@@ -62,6 +62,7 @@ class _Line:
     settings: dict[str, Any]
     words: list[str]
     first: str
+    notes: list[str] = field(default_factory=list)
 
     def part(self, *prefixes: str) -> dict[str, Any]:
         """The values whose target begins with one of `prefixes`, by the name of their field."""
@@ -195,11 +196,14 @@ def _host_text(command: str, line: _Line) -> str:
         return text
     if not line.words:
         raise UsageError(2, f"run needs a HOST: tuiperf run HOST; {_HOW}")
-    if len(line.words) > 1 and line.first not in COMMANDS:
-        near = difflib.get_close_matches(line.words[0], list(COMMANDS), 1, 0.6)
-        if near:
-            raise UsageError(0, f"unknown command '{line.words[0]}'; did you mean '{near[0]}'?")
-    return line.words.pop(0)
+    word = line.words.pop(0)
+    alike = 0.6 if line.words else 0.8
+    near = difflib.get_close_matches(word, list(COMMANDS), 1, alike)
+    if near and line.first not in COMMANDS:
+        if line.words:
+            raise UsageError(0, f"unknown command '{word}'; did you mean '{near[0]}'?")
+        line.notes.append(f"'{word}' is taken for a HOST; the command is '{near[0]}'")
+    return word
 
 
 def _no_more_words(command: str, line: _Line) -> None:
@@ -236,7 +240,8 @@ def _check_family(spec: ClientSpec) -> None:
 
 
 def _notes(line: _Line, output: OutputSettings) -> tuple[str, ...]:
-    notes = [f"'{word}' belongs to no option and is ignored" for word in line.words]
+    ignored = [f"'{word}' belongs to no option and is ignored" for word in line.words]
+    notes = line.notes + ignored
     if output.json:
         for option in line.given:
             if option.targets in (("output.unit_format",), ("output.verbose",)):
