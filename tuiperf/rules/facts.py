@@ -1,0 +1,474 @@
+"""The numbers that the rules read, derived from a session for one direction of a test.
+
+All of them are about the steady part: what follows the omitted part and the warm-up. None means
+"not known".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from statistics import median
+from typing import Any, NamedTuple
+
+from tuiperf import events as ev
+from tuiperf.session import Direction, Flow, Phase, Session, Stream, Tick
+
+WARMUP_S = 1.0
+WARMUP_RTTS = 15  # slow start from 10 segments to 1 Gbit/s at 200 ms takes 11; measured: 2.1 s
+WARMUP_SHARE = 0.25
+"""The warm-up grows with the test so that its traces fade, up to this share of it, and by steps:
+it doubles when the test has, so a verdict does not change because the part judged slides."""
+
+MATHIS_C = 1.22  # sqrt(3/2), Mathis et al. 1997, eq. 3, for one acknowledgement a segment
+BUCKET_S = 0.5
+SERIES_MAX = 400
+"""Samples of all streams together of which a median is taken; a longer series is thinned evenly."""
+
+MODEL_BASED = "bbr"  # congestion controls whose name begins so pace by a model of the path
+LARGEST = 2**64  # of any counter in struct tcp_info
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one direction of a test showed. Sums are over its streams, medians over its samples."""
+
+    direction: Direction
+    words: str  # the direction in words, "here → HOST"
+    peer: str
+    here_sends: bool
+    streams: int
+    over: bool  # the test's data has ended
+    same_host: bool  # both ends have the same address
+
+    omit_s: float  # -O
+    elapsed_s: float  # since the omitted part ended
+    steady_s: float
+    goodput_bps: float | None
+    scatter: float | None  # coefficient of variation of half-second buckets
+    growth: float | None  # goodput of the steady part's second half over its first half
+    longest_pause_s: float  # without a byte delivered, steady part
+
+    min_rtt_us: float | None  # of the session, the handshake included
+    rtt_us: float | None  # median under load
+    peak_rtt_us: float | None  # the warm-up included
+    loss_rtt_us: float | None  # median just before and at a retransmission
+
+    mss_bytes: int | None
+    cwnd_bytes: float | None
+    snd_wnd_bytes: float | None
+    snd_wnd_spread: float | None  # its 10th over its 90th percentile; 1 is steady
+    in_flight_bytes: float | None
+    window_used: float | None  # in flight over snd_wnd
+    cwnd_used: float | None  # in flight over cwnd
+    rwnd_limited_share: float | None  # of the time the sender was busy, tcpi_rwnd_limited
+    sndbuf_limited_share: float | None  # tcpi_sndbuf_limited
+    idle_share: float | None  # samples with less than a segment left to send
+
+    retransmits: int | None  # packets, steady part
+    retransmits_total: int | None  # packets, from the beginning on
+    retransmitted_share: float | None  # of the bytes sent, steady part
+    loss_samples: int | None  # samples with retransmissions
+    loss_spread: float | None  # their share of the samples
+    timeouts: int | None  # tcpi_total_rto, from the beginning on
+    dsack_dups: int | None
+    reord_seen: int | None
+
+    rcv_window_bytes: float | None  # what we can offer, tcpi_rcv_ssthresh
+    unread_bytes: float | None
+    out_of_order: int | None  # tcpi_rcv_ooopack, steady part
+    out_of_order_total: int | None
+    out_of_order_spread: float | None  # share of the samples in which it grew
+    out_of_order_samples: int | None
+    far_retransmits: int | None  # the far sender's, of the whole test, known at its end
+    far_retransmitted_share: float | None
+
+    congestion: str | None  # of the sender
+    window_asked_bytes: int  # -w
+    send_buffer_bytes: float | None  # what a buffer set with -w can keep in flight here
+    rate_asked_bps: int  # -b and --fq-rate, all streams; 0 when not asked
+    worker_share: float | None  # of a core, the busiest worker here
+    worker_wait_share: float | None
+    far_cpu_share: float | None  # the far end's, known when the results are in
+
+    @property
+    def bdp_bytes(self) -> float | None:
+        """The path's content at this goodput: goodput times minimum RTT."""
+        if self.goodput_bps is None or not self.min_rtt_us:
+            return None
+        return self.goodput_bps * self.min_rtt_us / 8e6
+
+    @property
+    def inflation(self) -> float | None:
+        """RTT under load over the minimum; 1 means that no queue has built."""
+        return _ratio(self.rtt_us, self.min_rtt_us)
+
+    @property
+    def loss_inflation(self) -> float | None:
+        """RTT at the losses over the minimum: an overflowing queue doubles it, a bad cable not."""
+        return _ratio(self.loss_rtt_us, self.min_rtt_us)
+
+    @property
+    def lost_at_once(self) -> float | None:
+        """Packets sent again in each sample that had any."""
+        return _ratio(self.retransmits, self.loss_samples)
+
+    @property
+    def loss_based(self) -> bool | None:
+        """True for cubic and its like, which slow down at a loss; False for BBR, which does not."""
+        return not self.congestion.startswith(MODEL_BASED) if self.congestion else None
+
+    @property
+    def mathis_bps(self) -> float | None:
+        """What a loss-based sender reaches at this loss and RTT: MSS/RTT * 1.22/sqrt(p)."""
+        if not self.retransmitted_share or not self.rtt_us or not self.mss_bytes:
+            return None
+        per_stream = self.mss_bytes * 8e6 / self.rtt_us * MATHIS_C
+        return self.streams * per_stream / sqrt(self.retransmitted_share)
+
+    @property
+    def mathis_ratio(self) -> float | None:
+        return _ratio(self.goodput_bps, self.mathis_bps)
+
+
+def derive(session: Session) -> list[Facts]:
+    """The facts of each direction that has streams, the forward one first."""
+    flows = sorted(session.flows.items(), key=lambda pair: pair[0] is not Direction.FORWARD)
+    return [_facts(session, direction, flow) for direction, flow in flows]
+
+
+def warmup_s(test_s: float, min_rtt_us: float | None) -> float:
+    """How much of the data's beginning is left out after `test_s` seconds of it."""
+    share_s = WARMUP_S
+    while share_s * 2 <= WARMUP_SHARE * test_s:
+        share_s *= 2
+    return max(share_s, WARMUP_RTTS * (min_rtt_us or 0.0) / 1e6)
+
+
+class _Steady(NamedTuple):
+    """Where the steady part lies, and the ticks in it."""
+
+    begin_s: float
+    omit_s: float
+    elapsed_s: float
+    all_ticks: list[Tick]
+    ticks: list[Tick]
+
+
+def _steady(session: Session, flow: Flow, min_rtt_us: int | None) -> _Steady:
+    ticks = list(flow.ticks)
+    omit_s = float(session.test.omit_s) if session.test else 0.0
+    last_s = ticks[-1].test_s if ticks else 0.0
+    elapsed_s = max(0.0, last_s - omit_s)
+    begin_s = max(omit_s, warmup_s(last_s, min_rtt_us))
+    first = bisect_left(ticks, begin_s, key=lambda tick: tick.test_s - tick.span_s + 1e-6)
+    return _Steady(begin_s, omit_s, elapsed_s, ticks, ticks[first:])
+
+
+def _facts(session: Session, direction: Direction, flow: Flow) -> Facts:
+    streams = session.streams_of(direction)
+    min_rtt_us = _min_rtt_us(flow, streams)
+    part = _steady(session, flow, min_rtt_us)
+    here_sends = (direction is Direction.FORWARD) == (session.role == "client")
+    series = [_Series.of(stream, part.begin_s, len(streams)) for stream in streams]
+    return Facts(
+        direction=direction,
+        words=session.words(direction),
+        peer=session.peer,
+        here_sends=here_sends,
+        streams=max(1, len(streams)),
+        over=session.phase in (Phase.FINISHING, Phase.ENDED),
+        same_host=_same_host(session),
+        **_pace(part),
+        min_rtt_us=min_rtt_us,
+        **_delay(part, series, here_sends),
+        **_sending(part, series),
+        **_losses(part, series),
+        **_receiving(series),
+        **_settings(session, here_sends),
+        **_far_sender(session, direction, here_sends),
+    )
+
+
+def _pace(part: _Steady) -> dict[str, Any]:
+    ticks = part.ticks
+    steady_s = sum(tick.span_s for tick in ticks)
+    half = len(ticks) // 2
+    early, late = _mean_bps(ticks[:half]), _mean_bps(ticks[half:])
+    return {
+        "omit_s": part.omit_s,
+        "elapsed_s": part.elapsed_s,
+        "steady_s": steady_s,
+        "goodput_bps": _mean_bps(ticks),
+        "scatter": _scatter(ticks),
+        "growth": _ratio(late, early) if half else None,
+        "longest_pause_s": _longest_pause(ticks),
+    }
+
+
+def _mean_bps(ticks: Sequence[Tick]) -> float | None:
+    span_s = sum(tick.span_s for tick in ticks)
+    bits = sum(tick.goodput_bps * tick.span_s for tick in ticks)
+    return bits / span_s if span_s > 0 else None
+
+
+def _scatter(ticks: Sequence[Tick]) -> float | None:
+    """Coefficient of variation of the goodput in buckets of half a second."""
+    buckets: list[float] = []
+    bits = span_s = 0.0
+    for tick in ticks:
+        bits += tick.goodput_bps * tick.span_s
+        span_s += tick.span_s
+        if span_s >= BUCKET_S - 0.01:
+            buckets.append(bits / span_s)
+            bits = span_s = 0.0
+    mean = sum(buckets) / len(buckets) if buckets else 0.0
+    if len(buckets) < 3 or mean <= 0:
+        return None
+    return sqrt(sum((each - mean) ** 2 for each in buckets) / len(buckets)) / mean
+
+
+def _longest_pause(ticks: Sequence[Tick]) -> float:
+    longest = pause = 0.0
+    for tick in ticks:
+        pause = 0.0 if tick.goodput_bps > 0 else pause + tick.span_s
+        longest = max(longest, pause)
+    return longest
+
+
+class _Series(NamedTuple):
+    """One stream's samples: the ends of the steady part, and some of those between."""
+
+    first: ev.Json
+    last: ev.Json
+    between: list[ev.StreamSample]
+    warmup: list[ev.StreamSample]
+
+    @classmethod
+    def of(cls, stream: Stream, begin_s: float, streams: int) -> _Series:
+        samples = list(stream.samples)
+        start = bisect_left(samples, begin_s - 1e-6, key=lambda sample: sample.test_s)
+        steady = samples[start:]
+        if not steady:
+            last = samples[-1].tcp if samples else None
+            return cls({}, last or {}, [], [])
+        stride = 1 + len(samples) * max(1, streams) // SERIES_MAX
+        return cls(
+            steady[0].tcp or {}, steady[-1].tcp or {}, steady[::stride], samples[:start:stride]
+        )
+
+    def grown(self, name: str) -> int | None:
+        """How much a counter grew over the steady part."""
+        first, last = _count(self.first, name), _count(self.last, name)
+        return max(0, last - first) if first is not None and last is not None else None
+
+    def values(self, name: str) -> list[int]:
+        return _values(self.between, name)
+
+
+def _values(samples: Iterable[ev.StreamSample], name: str) -> list[int]:
+    known = (_count(sample.tcp, name) for sample in samples)
+    return [value for value in known if value is not None]
+
+
+def _count(info: ev.Json | None, name: str) -> int | None:
+    """A field of TCP_INFO, None for what is no counter."""
+    value = info.get(name) if info else None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST:
+        return value
+    return None
+
+
+def _grown(series: Iterable[_Series], name: str) -> int | None:
+    known = [value for each in series if (value := each.grown(name)) is not None]
+    return sum(known) if known else None
+
+
+def _min_rtt_us(flow: Flow, streams: list[Stream]) -> int | None:
+    """The session's minimum: the kernel's own forgets after five minutes (tcp_min_rtt_wlen)."""
+    newest = [stream.latest.tcp for stream in streams if stream.latest]
+    known = [value for info in newest if (value := _count(info, "min_rtt_us"))]
+    return min([*known, *([flow.min_rtt_us] if flow.min_rtt_us else [])], default=None)
+
+
+def _delay(part: _Steady, series: list[_Series], here_sends: bool) -> dict[str, Any]:
+    if here_sends:
+        loaded = [tick.rtt_us for tick in part.ticks if tick.rtt_us]
+        whole = [tick.rtt_us for tick in part.all_ticks if tick.rtt_us]
+    else:
+        loaded = [value for each in series for value in each.values("rcv_rtt_us") if value]
+        early = [each.warmup for each in series]
+        whole = loaded + [value for each in early for value in _values(each, "rcv_rtt_us")]
+    return {
+        "rtt_us": _median(loaded),
+        "peak_rtt_us": max(whole, default=None),
+        "loss_rtt_us": _loss_rtt(part.ticks),
+    }
+
+
+def _loss_rtt(ticks: Sequence[Tick]) -> float | None:
+    at_loss = []
+    before: float | None = None
+    for tick in ticks:
+        if tick.retransmits and tick.rtt_us:
+            at_loss.append(max(tick.rtt_us, before or 0.0))
+        before = tick.rtt_us
+    return _median(at_loss)
+
+
+def _sending(part: _Steady, series: list[_Series]) -> dict[str, Any]:
+    ticks = part.ticks
+    windows = [t.snd_wnd_bytes for t in ticks if t.snd_wnd_bytes is not None]
+    flights = [t.in_flight_bytes for t in ticks if t.in_flight_bytes is not None]
+    busy = _grown(series, "busy_time_us")
+    return {
+        "mss_bytes": _mss(series),
+        "cwnd_bytes": _median([t.cwnd_bytes for t in ticks if t.cwnd_bytes is not None]),
+        "snd_wnd_bytes": _median(windows),
+        "snd_wnd_spread": _spread(windows),
+        "in_flight_bytes": _median(flights),
+        "window_used": _median(
+            [
+                t.in_flight_bytes / t.snd_wnd_bytes
+                for t in ticks
+                if t.in_flight_bytes and t.snd_wnd_bytes
+            ]
+        ),
+        "cwnd_used": _median(
+            [t.in_flight_bytes / t.cwnd_bytes for t in ticks if t.in_flight_bytes and t.cwnd_bytes]
+        ),
+        "rwnd_limited_share": _ratio(_grown(series, "rwnd_limited_us"), busy),
+        "sndbuf_limited_share": _ratio(_grown(series, "sndbuf_limited_us"), busy),
+        "idle_share": _idle_share(series),
+    }
+
+
+def _mss(series: list[_Series]) -> int | None:
+    for name in ("snd_mss_bytes", "rcv_mss_bytes"):
+        known = [_count(each.last, name) or 0 for each in series]
+        if max(known, default=0):
+            return max(known)
+    return None
+
+
+def _idle_share(series: list[_Series]) -> float | None:
+    idle = []
+    for sample in (sample for each in series for sample in each.between):
+        notsent = _count(sample.tcp, "notsent_bytes")
+        mss = _count(sample.tcp, "snd_mss_bytes")
+        if notsent is not None and mss:
+            idle.append(notsent < mss)
+    return sum(idle) / len(idle) if idle else None
+
+
+def _spread(values: Sequence[float]) -> float | None:
+    ordered = sorted(values)
+    return _ratio(ordered[len(ordered) // 10], ordered[len(ordered) * 9 // 10]) if ordered else None
+
+
+def _losses(part: _Steady, series: list[_Series]) -> dict[str, Any]:
+    known = [tick.retransmits for tick in part.ticks if tick.retransmits is not None]
+    losing = sum(count > 0 for count in known)
+    return {
+        "retransmits": sum(known) if known else None,
+        "retransmits_total": _sum(_count(each.last, "total_retrans_packets") for each in series),
+        "retransmitted_share": _ratio(
+            _grown(series, "bytes_retrans_bytes"), _grown(series, "bytes_sent_bytes")
+        ),
+        "loss_samples": losing if known else None,
+        "loss_spread": losing / len(known) if known else None,
+        "timeouts": _sum(_count(each.last, "total_rto_events") for each in series),
+        "dsack_dups": _sum(_count(each.last, "dsack_dups_packets") for each in series),
+        "reord_seen": _grown(series, "reord_seen_events"),
+    }
+
+
+def _receiving(series: list[_Series]) -> dict[str, Any]:
+    windows = [_median(each.values("rcv_ssthresh_bytes")) for each in series]
+    unread = [
+        _median([s.unread_bytes for s in each.between if s.unread_bytes is not None])
+        for each in series
+    ]
+    ooo = [each.values("rcv_ooopack_packets") for each in series]
+    grew = [sum(after > before for before, after in pairwise(each)) for each in ooo]
+    return {
+        "rcv_window_bytes": _sum(windows),
+        "unread_bytes": _sum(unread),
+        "out_of_order": _grown(series, "rcv_ooopack_packets"),
+        "out_of_order_total": _sum(_count(each.last, "rcv_ooopack_packets") for each in series),
+        "out_of_order_samples": max(grew) if any(ooo) else None,
+        "out_of_order_spread": _ratio(max(grew), max(map(len, ooo)) - 1) if any(ooo) else None,
+    }
+
+
+def _settings(session: Session, here_sends: bool) -> dict[str, Any]:
+    test, host = session.test, session.host
+    streams = test.parallel if test else 1
+    rates = [rate for rate in (test.rate_bps, test.fq_rate_bps) if rate] if test else []
+    return {
+        "congestion": _congestion(session, here_sends),
+        "window_asked_bytes": test.window_bytes if test else 0,
+        "send_buffer_bytes": _send_buffer(session, streams),
+        "rate_asked_bps": min(rates) * streams if rates else 0,
+        "worker_share": host.busiest_worker_share if host else None,
+        "worker_wait_share": host.busiest_wait_share if host else None,
+        "far_cpu_share": session.remote.cpu_total_percent / 100 if session.remote else None,
+    }
+
+
+def _send_buffer(session: Session, streams: int) -> float | None:
+    for option in session.options:
+        if option.name == "send_buffer" and option.asked and isinstance(option.effective, int):
+            return float(min(option.effective, LARGEST)) * streams
+    return None
+
+
+def _far_sender(session: Session, direction: Direction, here_sends: bool) -> dict[str, Any]:
+    """What the far end told of its sending, when its results are in."""
+    ids = {each.opened.stream for each in session.streams_of(direction)}
+    rows = session.remote.streams if session.remote and not here_sends else ()
+    rows = tuple(row for row in rows if row.stream in ids)
+    count = _sum(row.retransmits for row in rows)
+    mss = next((each for each in map(_stream_mss, session.streams_of(direction)) if each), None)
+    sent = sum(row.bytes for row in rows)
+    return {
+        "far_retransmits": count,
+        "far_retransmitted_share": _ratio(count * mss, sent) if count is not None and mss else None,
+    }
+
+
+def _stream_mss(stream: Stream) -> int | None:
+    return _count(stream.latest.tcp if stream.latest else None, "rcv_mss_bytes")
+
+
+def _same_host(session: Session) -> bool:
+    ends = session.connection
+    return ends is not None and ends.local_host == ends.remote_host
+
+
+def _congestion(session: Session, here_sends: bool) -> str | None:
+    """The sender's congestion control: what it reported, what we read back, or what was asked."""
+    results = session.local if here_sends else session.remote
+    if results is not None and results.congestion:
+        return results.congestion
+    if here_sends:
+        for option in session.options:
+            if option.name == "congestion" and isinstance(option.effective, str):
+                return option.effective
+    return (session.test.congestion or None) if session.test else None
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return median(values) if values else None
+
+
+def _sum(values: Iterable[Any]) -> Any:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None

@@ -1,0 +1,251 @@
+"""`lossy`: packets get lost on the path, and not in a queue that the test itself filled.
+
+The RTT at a loss tells the two apart: a queue that overflows has doubled it. What loss costs
+depends on the sender's congestion control: cubic slows down at each one, BBR does not up to 15 %.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from . import signs
+from .facts import MATHIS_C, Facts
+from .quantities import milliseconds, percent, rate
+from .verdict import Confidence, Level, Verdict
+
+LEAST_PACKETS = signs.FEW_LOST
+LEAST_SAMPLES = 2
+LEAST_SHARE = {True: 2e-5, False: 5e-4, None: 5e-4}
+"""Share of the bytes sent again, by `loss_based`. Measured: 0.005 % in bursts costs cubic half its
+speed at 42 ms; BBR lost 0 to 0.02 % in the steady part of clean paths."""
+FAULT_SHARE = 1e-3  # at 0.1 % cubic keeps 10 of 1000 Mbit/s at 42 ms; BBR shrugs up to 2 %
+BBR_FAULT_SHARE = 0.02  # where BBR v2 and v3 stop probing; v1 ignores it up to 20 %
+MATHIS_FITS = (0.4, 2.5)  # measured 0.8 to 1.2 for random loss, 2.6 where few were lost
+PROVEN_SHARE, PROVEN_MATHIS = 5e-3, 1.0
+"""With so much loss and no more speed than Mathis allows, loss limits even beside a queue."""
+RANDOM_LOST = 3.0  # packets at once; measured 1 to 2.1 at random, 5 and more at a rate limiter
+START_BURST = 3.2  # all losses over the steady ones; measured up to 3.0 at random, else 5 to 30
+SPREAD_LEAST = {True: 0.0, False: 0.3, None: 0.3}
+"""Share of the samples with losses. BBR overflows queues now and then and rests between; measured
+0.7 and more under loss, at most 0.4 where queues were full."""
+REORDER_SPREAD, REORDER_MATHIS = 0.8, 3.0
+"""Out of order in nearly all samples, yet faster than so many losses would allow: reordering."""
+
+
+def judge(facts: Facts) -> Verdict | None:
+    """Lossy, or None."""
+    if facts.goodput_bps is None or not signs.network_judged(facts):
+        return None
+    return _sent(facts) if facts.here_sends else _received(facts)
+
+
+def _sent(facts: Facts) -> Verdict | None:
+    share = facts.retransmitted_share
+    if share is None or not _enough(facts, share) or signs.out_of_order(facts):
+        return None
+    if not _outside_queues(facts, share) or not _long_or_proven(facts):
+        return None
+    return _verdict(facts, share, _confidence(facts), _kind(facts), _sent_signs(facts, share))
+
+
+def _enough(facts: Facts, share: float) -> bool:
+    return (
+        (facts.retransmits or 0) >= LEAST_PACKETS
+        and (facts.loss_samples or 0) >= LEAST_SAMPLES
+        and share >= LEAST_SHARE[facts.loss_based]
+        and (facts.loss_spread or 0.0) >= SPREAD_LEAST[facts.loss_based]
+    )
+
+
+def _outside_queues(facts: Facts, share: float) -> bool:
+    """No queue overflowed at the losses, or they explain the speed whatever the queue does."""
+    at_loss = facts.loss_inflation
+    if at_loss is None:
+        return False
+    if not signs.queue_built(facts) and at_loss < signs.OVERFLOW_INFLATION:
+        return True
+    ratio = facts.mathis_ratio
+    return bool(
+        facts.loss_based and ratio is not None and share >= PROVEN_SHARE and ratio <= PROVEN_MATHIS
+    )
+
+
+def _long_or_proven(facts: Facts) -> bool:
+    """On paths below a millisecond a small loss is often a host's; there Mathis must agree."""
+    if (facts.min_rtt_us or 0.0) >= signs.SHORT_RTT_US:
+        return True
+    return bool(facts.loss_based) and (facts.mathis_ratio or 99.0) <= MATHIS_FITS[1]
+
+
+def _confidence(facts: Facts) -> Confidence:
+    ratio = facts.mathis_ratio
+    if facts.loss_based and ratio is not None and MATHIS_FITS[0] <= ratio <= MATHIS_FITS[1]:
+        return Confidence.HIGH
+    return Confidence.MEDIUM
+
+
+def _kind(facts: Facts) -> str:
+    """`path-loss` where single packets get lost at random; else one run cannot tell.
+
+    Losses by the dozen, most of them in the first second, come from a short queue or from a rate
+    limiter: a second run paced below the result tells which.
+    """
+    fits = _confidence(facts) is Confidence.HIGH
+    single = (facts.lost_at_once or 99.0) <= RANDOM_LOST
+    steady = (facts.retransmits_total or 0) <= START_BURST * (facts.retransmits or 0)
+    return "path-loss" if fits and single and steady else "unknown"
+
+
+def _sent_signs(facts: Facts, share: float) -> tuple[str, ...]:
+    lines = [
+        f"{facts.retransmits} packets were sent again, {percent(share)} of the bytes "
+        "(tcpi_bytes_retrans)",
+    ]
+    if facts.loss_inflation is not None:
+        lines.append(
+            f"at the losses the RTT was {facts.loss_inflation:.2f} times the minimum "
+            f"({milliseconds(facts.loss_rtt_us or 0.0)})"
+        )
+    if facts.loss_based and facts.mathis_bps:
+        lines.append(
+            f"{facts.congestion} reaches about {rate(facts.mathis_bps)} at this loss and RTT "
+            f"(Mathis); measured: {rate(facts.goodput_bps or 0.0)}"
+        )
+    return tuple(lines)
+
+
+def _received(facts: Facts) -> Verdict | None:
+    """We receive: losses show as packets out of order here, their number only at the end."""
+    if not signs.rtt_flat(facts) or (facts.min_rtt_us or 0.0) < signs.SHORT_RTT_US:
+        return None
+    spread = facts.out_of_order_spread
+    if (facts.out_of_order_samples or 0) < LEAST_SAMPLES or spread is None:
+        return None
+    known = facts.far_retransmitted_share
+    if facts.loss_based is None or (not facts.loss_based and known is None):
+        return None
+    if spread < SPREAD_LEAST[facts.loss_based] or _overtaken(facts, spread):
+        return None
+    if known is not None and known < LEAST_SHARE[facts.loss_based]:
+        return None
+    return _verdict(facts, known, _far_confidence(facts), "unknown", _received_signs(facts))
+
+
+def _overtaken(facts: Facts, spread: float) -> bool:
+    if not facts.loss_based or spread < REORDER_SPREAD:
+        return False
+    least = _least_loss(facts)
+    if least is None or not facts.rtt_us or not facts.mss_bytes:
+        return False
+    allowed_bps = facts.streams * facts.mss_bytes * 8e6 / facts.rtt_us * MATHIS_C / sqrt(least)
+    return (facts.goodput_bps or 0.0) > REORDER_MATHIS * allowed_bps
+
+
+def _least_loss(facts: Facts) -> float | None:
+    """The smallest loss rate that so many samples out of order allow: one packet each."""
+    if not facts.goodput_bps or not facts.mss_bytes or not facts.out_of_order_samples:
+        return None
+    packets = facts.goodput_bps / 8 * facts.steady_s / facts.mss_bytes
+    return facts.out_of_order_samples / packets if packets > 0 else None
+
+
+def _far_confidence(facts: Facts) -> Confidence:
+    return Confidence.LOW if facts.far_retransmits is None else Confidence.MEDIUM
+
+
+def _received_signs(facts: Facts) -> tuple[str, ...]:
+    lines = [
+        f"packets came out of order in {facts.out_of_order_samples} samples of the steady part "
+        "(tcpi_rcv_ooopack)",
+        f"the RTT under load is {facts.inflation or 0.0:.2f} times the minimum",
+    ]
+    if facts.far_retransmits is not None:
+        lines.append(f"the far sender counted {facts.far_retransmits} retransmissions")
+    else:
+        lines.append("inferred from this end; the far sender counts at the end of the test")
+    return tuple(lines)
+
+
+def _verdict(
+    facts: Facts,
+    share: float | None,
+    confidence: Confidence,
+    kind: str,
+    because: tuple[str, ...],
+) -> Verdict:
+    lost = percent(share) if share is not None else "some packets"
+    cost = (
+        f", and {facts.congestion} slows down at each loss"
+        if facts.loss_based
+        else f"; {facts.congestion} hides it, other connections suffer"
+    )
+    return Verdict(
+        id="lossy",
+        level=_level(facts, share),
+        confidence=confidence,
+        title="Packets get lost",
+        short=f"{percent(share)} sent again" if share is not None else "out of order here",
+        claim=f"{facts.words}: the path loses {_what(kind, lost)}{cost}.",
+        because=because,
+        ruled_out=_ruled_out(facts),
+        next=_advice(facts, kind),
+        qualifier=(("direction", facts.direction.value), ("kind", kind)),
+        explanation=_explanation(facts),
+    )
+
+
+def _what(kind: str, lost: str) -> str:
+    if kind == "path-loss" or lost == "some packets":
+        return lost
+    return f"{lost} (on its lines, in a short queue or at a rate limiter)"
+
+
+def _level(facts: Facts, share: float | None) -> Level:
+    fault = FAULT_SHARE if facts.loss_based else BBR_FAULT_SHARE
+    return Level.FAULT if share is not None and share >= fault else Level.LOOK
+
+
+def _ruled_out(facts: Facts) -> tuple[str, ...]:
+    lines = []
+    if signs.rtt_flat(facts):
+        lines.append(
+            f"a full queue: the RTT under load is {facts.inflation or 0.0:.2f} times the minimum"
+        )
+    if facts.here_sends:
+        lines.append(f"reordering: {facts.reord_seen or 0} reorderings were seen")
+        lines.append(f"the window: {percent(facts.window_used or 0.0)} of it was in flight")
+    elif facts.rcv_window_bytes and facts.bdp_bytes is not None:
+        used = facts.bdp_bytes / facts.rcv_window_bytes
+        lines.append(f"this host's window: {percent(used)} of it was in flight")
+    return tuple(lines)
+
+
+def _advice(facts: Facts, kind: str) -> tuple[str, ...]:
+    half_bps = (facts.goodput_bps or 0.0) / 2 / facts.streams
+    paced = f"--fq-rate {max(1, round(half_bps / 1e6))}M"
+    lines = [
+        f"try {paced}: loss that stays is the line's, loss that goes is a queue's or a limiter's"
+    ]
+    if kind == "path-loss" or not facts.here_sends:
+        lines.append("look for errors on the ports, cables and radio links of that direction")
+    if not facts.loss_based:
+        lines.append("try -C cubic: it shows what this loss costs other connections")
+    elif facts.streams == 1:
+        lines.append("try -P 4: four times the speed speaks for random loss")
+    if not facts.here_sends:
+        lines.append("try --get-server-output: the far sender's retransmits second by second")
+    return tuple(lines)
+
+
+def _explanation(facts: Facts) -> tuple[str, ...]:
+    share = facts.retransmitted_share
+    if not facts.loss_based or not share or not facts.mathis_bps or not facts.rtt_us:
+        return (
+            "a loss while no queue is full is the path's: RTT at the loss / minimum RTT < 1.35",
+        )
+    return (
+        "rate = MSS / RTT * 1.22 / sqrt(loss) (Mathis et al. 1997), for each stream",
+        f"8 * {facts.mss_bytes} bytes / {milliseconds(facts.rtt_us)} * 1.22 / "
+        f"sqrt({percent(share)}) * {facts.streams} = {rate(facts.mathis_bps)}",
+        f"measured / that = {facts.mathis_ratio or 0.0:.2f}; near 1, loss alone sets the speed",
+    )

@@ -1,0 +1,189 @@
+"""`path-full`, `host-limited`, `slow-reader` and `no-limit-found`: what is no fault of the path."""
+
+from __future__ import annotations
+
+from . import signs, window
+from .facts import Facts
+from .quantities import line_rate, milliseconds, percent, rate, size
+from .verdict import Confidence, Level, Verdict
+
+FULL_LOSS_MOST = 0.02  # a full queue drops; more than this is not its usual share
+FULL_SCATTER = 0.1  # above it the rate varies: other traffic may share the path
+FILLED_PEAK = 1.5  # BBR fills the queue at its start, then keeps it empty
+FILLED_CWND_USED = 0.75  # BBR keeps about half its cwnd in flight at the path's rate
+FILLED_SCATTER = 0.2  # its pauses to probe the RTT included; measured 0.14 at 200 ms
+FULL_INFLATION = 1.2  # where no window is full either
+FULL_LEAST_US = 1000.0
+RESTED_SPREAD = 0.1  # losses that ended with BBR's start
+PATIENCE_S = 15.0  # an unclear case is given so long to become clear
+LINE_RATE_PATIENCE_S = 5.0
+
+
+def host_limited(facts: Facts) -> Verdict | None:
+    """Our busiest worker has no time left."""
+    share = signs.busy_share(facts)
+    if share < signs.SATURATED_SHARE or signs.at_line_rate(facts) or signs.offer_reached(facts):
+        return None
+    return Verdict(
+        id="host-limited",
+        level=Level.LOOK,
+        confidence=Confidence.MEDIUM,
+        title="This host is busy",
+        short=f"{percent(min(1.0, share))} of a core",
+        claim=f"{facts.words}: this host's CPU limits the speed, not the network.",
+        because=(
+            f"the busiest worker used {percent(facts.worker_share or 0.0)} of a core and waited "
+            f"for one {percent(facts.worker_wait_share or 0.0)} of the time",
+        ),
+        next=("try -P 2: two workers use two cores",),
+        qualifier=(("side", "sender" if facts.here_sends else "receiver"),),
+    )
+
+
+def slow_reader(facts: Facts) -> Verdict | None:
+    """The far program reads too slowly: the window it offers jumps, or the cwnd is hardly used."""
+    plain = signs.rtt_flat(facts) and signs.network_judged(facts)
+    if not plain or not window.slow_reader(facts):
+        return None
+    return Verdict(
+        id="slow-reader",
+        level=Level.LOOK,
+        confidence=Confidence.MEDIUM,
+        title="Slow reader",
+        short=f"window full {percent(facts.rwnd_limited_share or 0.0)}",
+        claim=f"{facts.words}: the program at the receiving end reads too slowly.",
+        because=(
+            f"the sender waited for the window in {percent(facts.rwnd_limited_share or 0.0)} "
+            "of its busy time (tcpi_rwnd_limited)",
+            f"the window offered varies: its 10th percentile is "
+            f"{percent(facts.snd_wnd_spread or 0.0)} of its 90th",
+            f"{percent(facts.cwnd_used or 0.0)} of the congestion window is in use",
+        ),
+        ruled_out=(
+            f"a full path: the RTT under load is {facts.inflation or 0.0:.2f} times the minimum",
+        ),
+        next=(f"look at the CPU and the disk of {facts.peer}",),
+    )
+
+
+def path_full(facts: Facts) -> Verdict | None:
+    """The bottleneck is busy all the time and loses no more than full queues do."""
+    if not signs.network_judged(facts) or facts.timeouts:
+        return None
+    share = facts.retransmitted_share or facts.far_retransmitted_share or 0.0
+    if share > FULL_LOSS_MOST or not (_queue(facts) or _filled_at_start(facts)):
+        return None
+    inflation, steady = facts.inflation or 0.0, (facts.scatter or 0.0) <= FULL_SCATTER
+    return Verdict(
+        id="path-full",
+        level=Level.FINE,
+        confidence=Confidence.HIGH if steady and _queue(facts) else Confidence.MEDIUM,
+        title="Path is full",
+        short=rate(facts.goodput_bps or 0.0),
+        claim=f"{facts.words}: the path carries all it can, {rate(facts.goodput_bps or 0.0)}.",
+        because=_full_signs(facts, inflation),
+        ruled_out=_not_the_hosts(facts),
+        next=() if steady else ("run it again: the rate varied, other traffic may share the path",),
+    )
+
+
+def _queue(facts: Facts) -> bool:
+    waited_us = (facts.rtt_us or 0.0) - (facts.min_rtt_us or 0.0)
+    return (facts.inflation or 0.0) >= FULL_INFLATION and waited_us >= FULL_LEAST_US
+
+
+def _filled_at_start(facts: Facts) -> bool:
+    """BBR found the path's rate by overfilling its queue, and keeps to it."""
+    if facts.loss_based is not False or facts.scatter is None:
+        return False
+    peak = (facts.peak_rtt_us or 0.0) / (facts.min_rtt_us or 1.0)
+    if facts.here_sends:
+        rests = (facts.cwnd_used or 1.0) < FILLED_CWND_USED
+    else:
+        rests = (facts.out_of_order_spread or 0.0) < RESTED_SPREAD
+    return peak >= FILLED_PEAK and rests and facts.scatter < FILLED_SCATTER
+
+
+def _full_signs(facts: Facts, inflation: float) -> tuple[str, ...]:
+    waited_us = (facts.rtt_us or 0.0) - (facts.min_rtt_us or 0.0)
+    queued = (facts.goodput_bps or 0.0) * max(0.0, waited_us) / 8e6
+    lines = [
+        f"the RTT under load is {milliseconds(facts.rtt_us or 0.0)}, {inflation:.2f} times the "
+        f"minimum: about {size(queued)} wait in a queue"
+    ]
+    if facts.retransmitted_share is not None:
+        lines.append(f"{percent(facts.retransmitted_share)} of the bytes were sent again")
+    if not _queue(facts):
+        lines[0] = (
+            f"{facts.congestion} overfilled a queue at its start (RTT up to "
+            f"{milliseconds(facts.peak_rtt_us or 0.0)}) and has kept to the path's rate since"
+        )
+    return tuple(lines)
+
+
+def _not_the_hosts(facts: Facts) -> tuple[str, ...]:
+    if facts.worker_share is None:
+        return ()
+    busy = percent(signs.busy_share(facts))
+    return (f"this host: its busiest worker needs {busy} of a core",)
+
+
+def unclear(facts: Facts) -> Verdict | None:
+    """Nothing holds yet, and the test goes on: say what is missing."""
+    if facts.over or facts.elapsed_s >= PATIENCE_S:
+        return None
+    even = signs.at_line_rate(facts) and not facts.retransmits and not facts.out_of_order
+    if not signs.network_judged(facts) or (even and facts.elapsed_s >= LINE_RATE_PATIENCE_S):
+        return None
+    missing = "more seconds"
+    if not facts.here_sends and facts.out_of_order:
+        missing = "the far sender's count"
+    return Verdict(
+        id="cannot-tell",
+        level=Level.PENDING,
+        confidence=Confidence.LOW,
+        title="Cannot tell yet",
+        short=missing,
+        claim=f"{facts.words}: cannot tell yet; missing: {missing}.",
+        because=_seen(facts),
+    )
+
+
+def no_limit_found(facts: Facts) -> Verdict:
+    """No rule holds: say what was seen."""
+    goodput, line_bps = rate(facts.goodput_bps or 0.0), signs.line_rate_bps(facts)
+    return Verdict(
+        id="no-limit-found",
+        level=Level.LOOK if signs.stood_still(facts) or facts.timeouts else Level.FINE,
+        confidence=Confidence.LOW,
+        title="No limit found",
+        short=f"{goodput}, as {line_rate(line_bps)}"[:24] if line_bps else goodput,
+        claim=f"{facts.words}: no single limit explains {goodput}."
+        if line_bps is None
+        else f"{facts.words}: {goodput} is what an Ethernet link of {line_rate(line_bps)} carries.",
+        because=_seen(facts),
+    )
+
+
+def _seen(facts: Facts) -> tuple[str, ...]:
+    lines = []
+    if facts.inflation is not None:
+        lines.append(f"the RTT under load is {facts.inflation:.2f} times the minimum")
+    if facts.retransmitted_share is not None:
+        lines.append(f"{percent(facts.retransmitted_share)} of the bytes were sent again")
+    if facts.out_of_order:
+        lines.append("packets came out of order here: lost or overtaken, only the sender can tell")
+    if facts.timeouts:
+        lines.append(f"{facts.timeouts} retransmission timeouts (tcpi_total_rto)")
+    if signs.stood_still(facts):
+        lines.append(f"the flow stood still for {facts.longest_pause_s:.1f} s")
+    if facts.same_host:
+        lines.append("both ends are this host: no network is measured")
+    elif signs.hosts_busy(facts):
+        lines.append("a host is short of CPU, so the network cannot be judged")
+    if signs.out_of_order(facts):
+        lines.append(
+            f"packets overtook each other or came twice ({facts.reord_seen or 0} reorderings, "
+            f"{facts.dsack_dups or 0} duplicates)"
+        )
+    return tuple(lines)
