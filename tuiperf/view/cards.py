@@ -31,6 +31,9 @@ from .verdicts import ROLE_OF
 COMPACT_HEIGHT = 3
 BIG_HEIGHT = 5
 
+_NOTE_WIDTH = 20
+"""Narrower cards have no note, so that all of them look alike."""
+
 _CONCERNS = {
     "rtt": ("bufferbloat", "queue", "rtt", "jitter"),
     "retransmits": ("loss", "lossy", "retrans", "policer", "reorder"),
@@ -126,7 +129,7 @@ def _spark(card: Card, session: Session, width: int, glyphs: Glyphs) -> Row:
 def _head(card: Card, width: int, glyphs: Glyphs) -> Row:
     note = glyphs.text(card.note)
     title = glyphs.text(card.title)
-    if len(title) + 2 + len(note) > width:
+    if width < _NOTE_WIDTH or len(title) + 2 + len(note) > width:
         note = ""
     return ends([(title, "label")], [(note, "muted")] if note else [], width, glyphs)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 Run = tuple[str, str]
 Row = list[Run]
 
-SHADES = 8
+SHADES = 16
 """Steps of a fill's colour from the baseline (0) up."""
 
 ROLES = (

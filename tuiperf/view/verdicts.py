@@ -70,12 +70,31 @@ def explanation_rows(
     glyphs: Glyphs = UNICODE,
     offset: int = 0,
 ) -> list[Row]:
-    """The first verdict in full, with the reader's own numbers; exactly `width` by `height`."""
+    """The first verdict in full, with the reader's own numbers, then the others in a line each.
+
+    Exactly `width` by `height` cells; `offset` rows are scrolled away at the top.
+    """
     if width < 1 or height < 1:
         return []
-    rows = full_rows(verdicts[0], width, glyphs) if verdicts else []
+    rows = _explanation(verdicts, width, glyphs)
     offset = max(0, min(offset, len(rows) - height))
     return fill(rows[offset:], width, height)
+
+
+def clamp_explanation(
+    verdicts: Sequence[Verdict], size: tuple[int, int], glyphs: Glyphs, offset: int
+) -> int:
+    """The nearest offset that still fills a panel of this width and height."""
+    rows = _explanation(verdicts, max(1, size[0]), glyphs)
+    return max(0, min(offset, len(rows) - size[1]))
+
+
+def _explanation(verdicts: Sequence[Verdict], width: int, glyphs: Glyphs) -> list[Row]:
+    if not verdicts:
+        return []
+    others = [verdict_line(each, width, glyphs) for each in verdicts[1:]]
+    gap = [fit([], width, glyphs)] if others else []
+    return [*full_rows(verdicts[0], width, glyphs), *gap, *others]
 
 
 def full_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> list[Row]:
@@ -83,6 +102,7 @@ def full_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> list[Ro
     confidence = f"{verdict.confidence.value} confidence"
     rows = [verdict_line(verdict, width, glyphs)]
     rows += _paragraph(verdict.claim, width, glyphs, "text")
+    rows.append(fit([], width, glyphs))
     for name, role, texts in (
         ("how", "text", verdict.explanation),
         ("because", "text", verdict.because),
@@ -115,22 +135,36 @@ def _paragraph(text: str, width: int, glyphs: Glyphs, role: str, indent: int = 3
 
 
 def _story(verdict: Verdict, width: int, room: int, glyphs: Glyphs) -> list[Row]:
+    """The first verdict's claim, what to do next, and as many of its reasons as fit whole."""
     claim = _paragraph(verdict.claim, width, glyphs, "muted", indent=1)
-    advice = [
-        fit([(" ", "text"), (f"{head:6}", "key"), (line, "text")], width, glyphs)
-        for head, line in _advice(verdict, width - 8, glyphs)
-    ]
+    advice = _named(verdict.next[:1], "next", width, glyphs)
+    reasons = [_item(reason, width, glyphs) for reason in verdict.because]
     gap = [fit([], width, glyphs)]
-    if room > len(claim) + len(advice) + 1 and advice:
-        return [*gap, *claim, *gap, *advice]
-    if room > len(claim) + len(advice):
-        return [*gap, *claim, *advice]
-    return [*claim, *advice] if claim else advice
+    rows = [*claim, *advice]
+    if len(rows) < room:
+        rows = [*gap, *rows]
+    if advice and len(rows) < room:
+        rows = [*gap, *claim, *gap, *advice]
+    before_reasons = len(gap) + len(claim)
+    for reason in reasons:
+        if len(rows) + len(reason) > room:
+            break
+        rows[before_reasons:before_reasons] = reason
+        before_reasons += len(reason)
+    return rows
 
 
-def _advice(verdict: Verdict, width: int, glyphs: Glyphs) -> list[tuple[str, str]]:
-    lines: list[tuple[str, str]] = []
-    for text in verdict.next:
-        for line in wrap(glyphs.text(text), width):
-            lines.append(("next" if not lines else "", line))
-    return lines
+def _named(texts: Sequence[str], name: str, width: int, glyphs: Glyphs) -> list[Row]:
+    lines = [line for text in texts for line in wrap(glyphs.text(text), width - 8)]
+    return [
+        fit([(f" {'' if index else name:6}", "key"), (line, "text")], width, glyphs)
+        for index, line in enumerate(lines)
+    ]
+
+
+def _item(text: str, width: int, glyphs: Glyphs) -> list[Row]:
+    lines = wrap(glyphs.text(text), width - 5)
+    return [
+        fit([(f"  {' ' if index else glyphs.dot} ", "rule"), (line, "muted")], width, glyphs)
+        for index, line in enumerate(lines)
+    ]

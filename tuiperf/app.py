@@ -1,0 +1,167 @@
+"""The terminal app: one run, live or replayed, and its summary on the normal screen afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+from tuiperf import guards
+
+_HZ = guards.set_pace()  # before Textual is imported, which reads its frame rate then
+
+from textual.app import App  # noqa: E402
+from textual.binding import Binding, BindingType  # noqa: E402
+
+from tuiperf import recording, theme  # noqa: E402
+from tuiperf.engine.spec import ClientSpec  # noqa: E402
+from tuiperf.feed import EngineFeed, Feed  # noqa: E402
+from tuiperf.rules.book import judge  # noqa: E402
+from tuiperf.screens.run import Judge, RunScreen  # noqa: E402
+from tuiperf.session import Session  # noqa: E402
+from tuiperf.view.rows import ASCII, UNICODE, Glyphs  # noqa: E402
+from tuiperf.view.summary import summary_rows  # noqa: E402
+from tuiperf.view.terminal_text import painted  # noqa: E402
+
+FeedFactory = Callable[[], tuple[Feed, str]]
+
+TTY_POLL_S = 1.0
+
+
+class TuiperfApp(App[None]):
+    """Holds the screen of a run, its pace, and the guards of the terminal."""
+
+    TITLE = "tuiperf"
+    CSS_PATH = "tuiperf.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="app.quit"),
+        Binding("ctrl+z", "suspend_process", "To the shell", show=False, id="app.suspend"),
+    ]
+
+    def __init__(
+        self,
+        glyphs: Glyphs = UNICODE,
+        *,
+        make_feed: FeedFactory | None = None,
+        session: Session | None = None,
+        recording: str = "",
+        judge: Judge = judge,
+        meter: guards.ByteMeter | None = None,
+        hz: float = _HZ,
+        live: bool = True,
+    ) -> None:
+        super().__init__()
+        self.run_screen = RunScreen(
+            judge, glyphs, make_feed=make_feed, session=session, recording=recording
+        )
+        self._meter = meter
+        self._hz = hz
+        self._live = live
+        self._forget_signals: Callable[[], None] | None = None
+        self.register_theme(theme.DARK)
+        self.register_theme(theme.LIGHT)
+
+    def on_mount(self) -> None:
+        wanted = theme.default_theme()
+        self.theme = wanted if wanted in self.available_themes else theme.DARK.name
+        self.push_screen(self.run_screen)
+        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
+        if not self._live:
+            return
+        self.set_interval(1 / self._hz, self._tick)
+        if not self.is_headless:
+            self._forget_signals = guards.on_end_signals(self._leave_by_signal)
+            self.set_interval(TTY_POLL_S, self._look_for_terminal)
+
+    def _tick(self) -> None:
+        if self._meter is None or not self._meter.stalled:
+            self.run_screen.tick()
+
+    def _look_for_terminal(self) -> None:
+        if guards.terminal_gone():
+            self._leave_by_signal(129)
+
+    def _leave_by_signal(self, code: int) -> None:
+        self.run_worker(self._leave(code), exit_on_error=False)
+
+    async def _leave(self, code: int) -> None:
+        screen = self.run_screen
+        if screen.feed is not None:
+            screen.feed.stop()
+            await screen.feed.close()
+        self.exit(return_code=code)
+
+    async def action_quit(self) -> None:
+        await self.run_screen.leave()
+        self.exit(return_code=_outcome(self.run_screen.page.session))
+
+    async def on_unmount(self) -> None:
+        if self._forget_signals is not None:
+            self._forget_signals()
+        if self.run_screen.feed is not None:
+            await self.run_screen.feed.close()
+
+
+def _outcome(session: Session) -> int:
+    """0 when the run did what was asked, or was stopped by its user."""
+    if session.failure is not None:
+        return 1
+    return 0 if session.ended is not None and session.ended.outcome != "failed" else 1
+
+
+def run_app(spec: ClientSpec, *, ascii: bool = False) -> int:
+    """Run a test on the live screen, then print its summary; returns the exit code.
+
+    Needs a terminal on standard input, output and error. A test without a recording path gets one.
+    """
+
+    def make_feed() -> tuple[Feed, str]:
+        path = spec.recording or str(recording.default_path(spec.host) or "")
+        return EngineFeed(replace(spec, recording=path)), path
+
+    return _show(ascii, make_feed=make_feed)
+
+
+def show_session(session: Session, *, ascii: bool = False, recording: str = "") -> int:
+    """Show a finished run; `recording` is the file it came from. Returns the exit code."""
+    return _show(ascii, session=session, recording=recording)
+
+
+def _show(
+    ascii: bool,
+    *,
+    make_feed: FeedFactory | None = None,
+    session: Session | None = None,
+    recording: str = "",
+) -> int:
+    glyphs = ASCII if ascii or guards.needs_ascii() else UNICODE
+    with guards.metered() as meter:
+        app = TuiperfApp(
+            glyphs, make_feed=make_feed, session=session, recording=recording, meter=meter
+        )
+        app.run(mouse=False)
+    screen = app.run_screen
+    _print_summary(screen, glyphs)
+    return app.return_code or 0
+
+
+def _print_summary(screen: RunScreen, glyphs: Glyphs) -> None:
+    page = screen.page
+    try:
+        width = min(100, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError):
+        width = 80
+    rows = summary_rows(
+        page.session,
+        page.verdicts,
+        width,
+        glyphs,
+        units=page.units,
+        recording=screen.recording,
+    )
+    try:
+        print("\n".join(painted(row, not theme.no_color()) for row in rows), flush=True)
+    except OSError:
+        return

@@ -1,0 +1,59 @@
+"""The sheets that lie over a screen: its keys, and a question before leaving."""
+
+from __future__ import annotations
+
+from .rows import UNICODE, Glyphs, Row, fit, pad, wrap
+
+RUN_KEYS = (
+    ("space, x, ^c", "stop the run; what was measured stays"),
+    ("r", "run the same test again"),
+    ("f", "freeze the screen; the run goes on"),
+    ("b", "why: the first verdict with its numbers"),
+    ("p", "every stream under every interval, or sums"),
+    ("j, k, g, G", "scroll the table or the explanation"),
+    ("y", "copy the summary, also into a file"),
+    ("e", "copy the recording into this directory"),
+    ("^z", "back to the shell; fg returns"),
+    ("^p", "all commands, and themes"),
+    ("q", "quit; asks while a run goes on"),
+    ("^q", "quit at once, with the summary"),
+)
+"""Every key of a run's screen, and what it does."""
+
+_SIGNS = (
+    ("ok", "as it should be"),
+    ("look", "worth a look"),
+    ("fault", "something is wrong"),
+    ("pending", "not known yet, or not to be told from here"),
+)
+
+
+def help_rows(width: int, glyphs: Glyphs = UNICODE) -> list[Row]:
+    """The keys of a run's screen and the signs it uses, each row exactly `width` cells."""
+    rows: list[Row] = [
+        fit([(f"  {pad(key, 13)} ", "key"), (text, "text")], width, glyphs)
+        for key, text in RUN_KEYS
+    ]
+    rows.append(fit([], width, glyphs))
+    for role, text in _SIGNS:
+        glyph = str(getattr(glyphs, role))
+        rows.append(fit([(f"  {glyph} ", role), (text, "text")], width, glyphs))
+    far = "far side: only the other end of the connection knows this number"
+    for line in wrap(far, width - 4):
+        rows.append(fit([("  ", "text"), (line, "muted")], width, glyphs))
+    return rows
+
+
+def question_rows(question: str, width: int, glyphs: Glyphs = UNICODE) -> list[Row]:
+    """A question to be answered by y or n."""
+    rows = [
+        fit([("  ", "text"), (line, "strong")], width, glyphs)
+        for line in wrap(glyphs.text(question), width - 4)
+    ]
+    answers: Row = [
+        ("  y", "key"),
+        (" yes, with the summary    ", "text"),
+        ("n", "key"),
+        (" no", "text"),
+    ]
+    return [fit([], width, glyphs), *rows, fit([], width, glyphs), fit(answers, width, glyphs)]
