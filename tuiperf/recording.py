@@ -121,3 +121,4 @@ def _chunks(path: Path) -> Iterator[bytes]:
             data = unzip.decompress(start, _CHUNK_BYTES)
             yield data
             start = unzip.unconsumed_tail or file.read(_CHUNK_BYTES)
+        yield unzip.flush()

@@ -34,7 +34,7 @@ class EventPipe:
     """Writes events to a pipe without ever blocking.
 
     What the reader does not take waits up to a limit; samples give way first, at a quarter of it,
-    so that the rarer events get through.
+    so that the rarer events get through. The end of a run is never dropped.
     """
 
     def __init__(self, fd: int) -> None:
@@ -47,7 +47,7 @@ class EventPipe:
         """Send one event, or drop it."""
         number, self._number = self._number, self._number + 1
         room = MAX_WAITING_BYTES // (4 if isinstance(event, StreamSample) else 1)
-        if len(self._waiting) < room:
+        if len(self._waiting) < room or isinstance(event, RunEnded):
             self._waiting += to_line(event, number).encode() + b"\n"
         self._push()
 
@@ -92,7 +92,6 @@ def read_spec(fd: int) -> dict[str, Any]:
 def main() -> int:
     """Run what stdin asks for; 0 when it ended in order."""
     prctl.load()
-    prctl.die_with_parent()
     pipe = EventPipe(1)
     with Stops(command_fd=0) as stops:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 import time
@@ -23,7 +22,7 @@ from tuiperf.events import (
 
 from . import protocol, results, tcp_info
 from .control import ControlSocket
-from .errors import EngineError
+from .errors import EngineError, os_words
 from .measure import Clock, Emit, Measurement, system_text, tcp_options
 from .record import Record
 from .sockets import Address, LocalEnd, address_text, connect, control_mss, resolve
@@ -34,8 +33,10 @@ CONNECT_TIMEOUT_S = 10.0
 DATA_CONNECT_TIMEOUT_S = 30.0
 INTERRUPTED_EXCHANGE_S = 3.0  # how long a stopped test waits for the far end's results
 LINGER_S = 2.0
+LEAVE_S = 0.2  # what a run that failed or was stopped waits for the server to close first
+HEAR_OUT_S = 0.2  # how soon after a failed data connection the server's own words must come
 RETRY_AFTER_S = 1.0
-MAX_ORDER_PAUSE_S = 0.25
+ORDER_PAUSE_S = (0.02, 0.25)  # least and most time between the two directions' connections
 STREAM_CODE = 203
 
 _FAMILIES: dict[int, int] = {
@@ -51,6 +52,20 @@ class _InterruptedError(Exception):
 
 class _ServerNotReadyError(Exception):
     """The server closed before it greeted: it may be opening its listener again."""
+
+
+class _OpeningCutShortError(Exception):
+    """The server said something else while data connections were being opened."""
+
+
+class _ProtocolEndedError(Exception):
+    """The control protocol ended the run; nothing more can be said to the server."""
+
+    def __init__(self, error: EngineError, remote: bool, awaited: Optional[str] = None) -> None:
+        super().__init__(error)
+        self.error = error
+        self.remote = remote
+        self.awaited = awaited
 
 
 def run_client(spec: ClientSpec, emit: Emit, stops: Stops, tool: str = "tuiperf") -> RunEnded:
@@ -70,9 +85,11 @@ class _ClientRun:
         self.clock = Clock()
         self._emit_out = emit
         self._record: Optional[Record] = None
+        self._record_failure_told = False
         self._proto: protocol.Client
         self._control: Optional[ControlSocket] = None
         self._remote: Optional[Address] = None
+        self._heard = self._ended_by_eof = False
         self._rtt_s = 0.0
         self._state_since_s = 0.0
         self._noticed = False
@@ -83,9 +100,14 @@ class _ClientRun:
     # ------------------------------------------------------------------ events
 
     def emit(self, event: Event) -> None:
-        if self._record:
-            self._record.write(event)
+        record = self._record
+        if record:
+            record.write(event)
         self._emit_out(event)
+        if record and record.error and not self._record_failure_told:
+            self._record_failure_told = True
+            why = record.error.strerror
+            self.note("warning", "recording", f"the recording ends here: {why}")
 
     def note(self, level: str, code: str, text: str) -> None:
         self.emit(Note(self.clock.t_s(), level, code, text))
@@ -119,12 +141,14 @@ class _ClientRun:
         except _InterruptedError:
             outcome = "interrupted"
             self._leave()
+        except _ProtocolEndedError as end:
+            self._keep_what_was_measured()
+            self._fail(end.error, end.remote, end.awaited)
         except EngineError as error:
-            self._keep_what_was_measured()
-            self._fail(error)
+            self._give_up(error)
         except OSError as error:
-            self._keep_what_was_measured()
-            self._fail(EngineError(STREAM_CODE, f"the system failed: {error}", error.errno or 0))
+            text = f"the system failed: {os_words(error.errno or 0) or error}"
+            self._give_up(EngineError(STREAM_CODE, text, error.errno or 0))
         finally:
             self._close()
         ended = RunEnded(self.clock.t_s(), outcome, self.stops.signal_name)
@@ -146,6 +170,8 @@ class _ClientRun:
             self._connect_and_greet()
         except _ServerNotReadyError:
             self._close_control()
+            text = f"{self.spec.host} closed the connection before its greeting: trying once more"
+            self.note("info", "retry", text)
             self._pause(RETRY_AFTER_S)
             self._connect_and_greet(last_try=True)
         while not self._finished:
@@ -162,19 +188,30 @@ class _ClientRun:
         self.measurement.close()
 
     def _close_control(self) -> None:
-        if self._control is None:
+        control, level = self._control, self.stops.level
+        if control is None:
             return
-        self._control.write(self._proto.bytes_to_send())
-        self._control.half_close()
-        if self._finished:
-            self._control.linger(LINGER_S)
-        self._control.close()
+        control.write(self._proto.bytes_to_send())
+        control.half_close()
+        whole = self._proto.state is protocol.State.DONE
+        control.linger(LINGER_S if whole else LEAVE_S, lambda: self.stops.poll() > level)
+        control.drop_unread()
+        control.close()
         self._control = None
 
     def _leave(self) -> None:
         """Tell the server that we stop, before or without an exchange of results."""
-        if self._control is not None and self._proto.state not in protocol.TERMINAL:
+        if self._control is not None:
             self._proto.abort()
+            self._flush()
+
+    def _give_up(self, error: EngineError) -> None:
+        """End the run with an error of ours: tell the server, keep what was measured."""
+        if self._control is not None:
+            self._proto.give_up()
+            self._flush()
+        self._keep_what_was_measured()
+        self._fail(error)
 
     # ------------------------------------------------------------------ connecting
 
@@ -183,13 +220,14 @@ class _ClientRun:
         while self._proto.state is protocol.State.GREETING:
             try:
                 self._turn()
-            except EngineError:
+            except _ProtocolEndedError:
                 if last_try or self._heard or not self._ended_by_eof:
                     raise
                 raise _ServerNotReadyError from None
 
     def _open_control(self) -> None:
         spec = self.spec
+        proto = protocol.Client(protocol.make_cookie(), spec.test.to_parameters(self.tool))
         remote = resolve(spec.host, spec.port, _FAMILIES[spec.family])
         self._remote = remote
         timeout_s = spec.connect_timeout_ms / 1000 if spec.connect_timeout_ms else CONNECT_TIMEOUT_S
@@ -201,13 +239,10 @@ class _ClientRun:
             check=self._check_stop,
         )
         self._rtt_s = time.monotonic() - began_s
-        self._control = ControlSocket(sock)
-        self._cookie = cookie = protocol.make_cookie()
-        parameters = spec.test.to_parameters(self.tool)
-        self._proto = protocol.Client(cookie, parameters)
+        self._proto, self._control = proto, ControlSocket(sock)
         self._heard = self._ended_by_eof = False
-        self._state = self._proto.state
-        local, far = sock.getsockname(), sock.getpeername()
+        self._state = proto.state
+        local, far = sock.getsockname(), remote.sockaddr
         self.emit(
             Connected(
                 self.clock.t_s(),
@@ -215,12 +250,12 @@ class _ClientRun:
                 local[1],
                 address_text(far),
                 far[1],
-                cookie.rstrip(b"\0").decode("ascii"),
+                proto.cookie.rstrip(b"\0").decode("ascii"),
                 self._handshake_rtt_us(sock),
                 control_mss(sock) or None,
             )
         )
-        self._control.write(self._proto.start())
+        self._control.write(proto.start())
         self._note_state()
 
     def _handshake_rtt_us(self, sock: socket.socket) -> int:
@@ -255,15 +290,28 @@ class _ClientRun:
         if self._finished:
             return
         self._heed_stops()
-        if self.measurement.begun and not self.measurement.finished:
+        if self._measuring:
             self.measurement.work()
+        if self._may_end:
             self._end_when_due()
         self._heed_limits()
 
+    @property
+    def _measuring(self) -> bool:
+        return self.measurement.begun and not self.measurement.finished
+
+    @property
+    def _may_end(self) -> bool:
+        """True while the protocol lets this end finish the test."""
+        running = (protocol.State.STARTED, protocol.State.RUNNING)
+        return self._measuring and self._proto.state in running
+
     def _next_due_s(self) -> float:
         due_s = min(self._limit_due_s(), self._notice_due_s(), time.monotonic() + 1.0)
-        if self.measurement.begun and not self.measurement.finished:
-            due_s = min(due_s, self.measurement.next_due_s, self.measurement.end_due_s)
+        if self._measuring:
+            due_s = min(due_s, self.measurement.next_due_s)
+        if self._may_end:
+            due_s = min(due_s, self.measurement.end_due_s)
         return due_s
 
     def _limit_due_s(self) -> float:
@@ -295,31 +343,32 @@ class _ClientRun:
         if not level:
             return
         self._interrupted = True
-        running = self.measurement.begun and not self.measurement.finished
         if level >= AT_ONCE or not self.measurement.begun:
             raise _InterruptedError
-        if level >= GRACEFUL and running:
+        if level >= GRACEFUL and self._may_end:
             self._end_test()
 
     def _end_when_due(self) -> None:
         measured = self.measurement
         if time.monotonic() >= measured.end_due_s or measured.limit_reached():
             self._end_test()
+        elif self.spec.test.bidir and measured.turned_away():
+            hint = "the server does not know --bidir: it is older than iperf3 3.7"
+            raise EngineError.from_code(110, hint=hint)
         elif measured.all_ended():
-            number = measured.broken_errno()
-            why = os.strerror(number) if number else "the far end closed them"
+            why = os_words(measured.broken_errno()) or "the far end closed them"
             self.note("warning", "streams", f"all data connections ended early: {why}")
             self._end_test()
         elif measured.silent_s * 1000 >= self.spec.rcv_timeout_ms:
-            raise EngineError(144, f"no data arrived for {measured.silent_s:.0f} s")
+            raise EngineError(144, f"no data arrived for {measured.silent_s:.3g} s")
+        else:
+            for stream in measured.newly_ended():
+                text = f"the data connection of stream {stream} ended early"
+                self.note("warning", "streams", text)
 
     def _end_test(self) -> None:
-        if self._proto.state not in (protocol.State.STARTED, protocol.State.RUNNING):
-            return
         self.measurement.finish()
-        self._proto.end_test()
-        self._note_state()
-        self._flush()
+        self._handle(self._proto.end_test())
 
     def _flush(self) -> None:
         if self._control:
@@ -335,17 +384,17 @@ class _ClientRun:
             self._handle(self._proto.receive(data))
         else:
             self._ended_by_eof = True
-            self._handle(self._proto.eof())
+            self._handle(self._proto.eof(control.errno))
 
     # ------------------------------------------------------------------ what the protocol tells
 
     def _handle(self, happened: list[protocol.Event]) -> None:
         self._note_state()
+        self._flush()
         for event in happened:
             handler = self._handlers.get(type(event))
             if handler:
                 handler(self, event)
-        self._flush()
 
     def _note_state(self) -> None:
         """Remember when the present state began; bytes that do not end it buy no time."""
@@ -357,23 +406,37 @@ class _ClientRun:
         self.emit(Agreed(self.clock.t_s(), self.spec.test.to_parameters(self.tool)))
 
     def _on_streams_requested(self, event: protocol.StreamsRequested) -> None:
-        self._flush()
+        try:
+            self._open_streams()
+        except _OpeningCutShortError:
+            return
+        self.measurement.start_workers()
+        self._handle(self._proto.streams_opened())
+
+    def _open_streams(self) -> None:
         test = self.spec.test
-        both = [not test.reverse, test.reverse] if test.bidir else [not test.reverse]
+        both = [True, False] if test.bidir else [not test.reverse]
         for group, sends in enumerate(both):
             if group:
                 # The server takes streams in the order of their handshakes: let the last one land.
-                self._pause(min(self._rtt_s, MAX_ORDER_PAUSE_S))
+                # A server that does not know --bidir starts the test now, and is found out.
+                least_s, most_s = ORDER_PAUSE_S
+                self._pause(min(max(2 * self._rtt_s, least_s), most_s))
             for _ in range(test.parallel):
-                self._open_stream(sends)
-        self.measurement.start_workers()
-        self._proto.streams_opened()
-        self._note_state()
+                self._watch_control()
+                try:
+                    self._open_stream(sends)
+                except (EngineError, OSError) as error:
+                    self._hear_out()
+                    if isinstance(error, EngineError):
+                        raise
+                    why = os_words(error.errno or 0)
+                    text = f"a data connection broke as it was opened: {why}"
+                    raise EngineError(STREAM_CODE, text, error.errno or 0) from None
 
     def _open_stream(self, sends: bool) -> None:
         if self._remote is None:
             raise EngineError(STREAM_CODE, "the server's address is not known")
-        self._watch_control()
         spec, index = self.spec, len(self.measurement.legs)
         port = spec.client_port + index if spec.client_port else 0
         sock = connect(
@@ -385,16 +448,30 @@ class _ClientRun:
             check=self._watch_control,
         )
         # From the last cookie on the server may start the test, so nothing is read here.
-        sock.sendall(self._cookie)
-        self.measurement.add_stream(sock, sends)
+        try:
+            sock.sendall(self._proto.cookie)
+            self.measurement.add_stream(sock, sends)
+        except OSError:
+            sock.close()
+            raise
 
     def _watch_control(self) -> None:
-        """While streams open: what the server says on the control connection ends the wait."""
+        """While streams open: what the server says on the control connection ends that."""
         self._check_stop()
+        if self._control and self._proto.state is protocol.State.OPENING:
+            self._read_control(self._control)
+        self._heed_limits()
+        if self._proto.state is not protocol.State.OPENING:
+            raise _OpeningCutShortError
+
+    def _hear_out(self) -> None:
+        """A data connection failed: the server may be about to say why, or be gone itself."""
         control = self._control
-        data = control.read() if control else b""
-        if data is not None:
-            self._handle(self._proto.receive(data) if data else self._proto.eof())
+        if control is not None:
+            poll = select.poll()
+            poll.register(control, select.POLLIN)
+            poll.poll(HEAR_OUT_S * 1000)
+            self._watch_control()
 
     def _on_test_started(self, event: protocol.TestStarted) -> None:
         self.measurement.begin()
@@ -432,10 +509,15 @@ class _ClientRun:
             self.note("warning", "results", f"the far end's results are missing: {error}")
             self._finished = True
             return
-        raise error
+        awaited = None
+        if event.trigger is protocol.Trigger.TIMEOUT:
+            awaited = protocol.LIMITS[protocol.Role.CLIENT][event.state].awaited
+        told = event.state is protocol.State.ERROR_NUMBERS
+        denied = event.trigger is protocol.Trigger.ACCESS_DENIED
+        raise _ProtocolEndedError(error, told or denied, awaited)
 
     def _on_terminated(self, event: protocol.PeerTerminated) -> None:
-        raise event.error
+        raise _ProtocolEndedError(event.error, remote=True)
 
     _handlers: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         protocol.GreetingReceived: _on_greeting,

@@ -6,9 +6,12 @@ import contextlib
 import select
 import socket
 import time
+from collections.abc import Callable
 from typing import Optional
 
 READ_BYTES = 65536
+LOOK_S = 0.1
+MOST_DROPPED_READS = 16
 KEEPALIVE_IDLE_S, KEEPALIVE_EVERY_S, KEEPALIVE_TRIES = 10, 5, 6
 
 
@@ -17,6 +20,7 @@ class ControlSocket:
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
+        self.errno = 0  # why the connection broke, 0 while it stands or when the peer closed it
         self._out = b""
         sock.setblocking(False)
         with contextlib.suppress(OSError):
@@ -27,12 +31,16 @@ class ControlSocket:
         return self.sock.fileno()
 
     def read(self) -> Optional[bytes]:
-        """What has arrived: b"" at the end of the connection, None when nothing waits."""
+        """What has arrived: b"" at the end of the connection, None when nothing waits.
+
+        After b"" `errno` tells whether the peer closed it (0) or it broke.
+        """
         try:
             return self.sock.recv(READ_BYTES)
         except (BlockingIOError, InterruptedError):
             return None
-        except OSError:
+        except OSError as error:
+            self.errno = self.errno or error.errno or 0
             return b""
 
     def write(self, data: bytes) -> None:
@@ -58,13 +66,28 @@ class ControlSocket:
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_WR)
 
-    def linger(self, seconds: float) -> None:
-        """Read and drop until the peer closes, so that no reset destroys our last bytes."""
+    def linger(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Read and drop until the peer closes, so that no reset destroys our last bytes.
+
+        It takes `seconds` at most, and ends soon after `stopped` says so.
+        """
         deadline_s = time.monotonic() + seconds
         poll = select.poll()
-        poll.register(self.sock, select.POLLIN)
-        while time.monotonic() < deadline_s:
-            if poll.poll(max(0.0, deadline_s - time.monotonic()) * 1000) and self.read() == b"":
+        while not stopped():
+            poll.register(self.sock, self.poll_events)
+            left_s = min(LOOK_S, deadline_s - time.monotonic())
+            if left_s <= 0:
+                return
+            if poll.poll(left_s * 1000):
+                self.write(b"")
+                if self.read() == b"":
+                    return
+
+    def drop_unread(self) -> None:
+        """Read and drop what waits now: a close with unread bytes would send a reset, and that
+        can destroy at the peer what was written last."""
+        for _ in range(MOST_DROPPED_READS):
+            if not self.read():
                 return
 
     def close(self) -> None:

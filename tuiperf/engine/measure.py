@@ -49,6 +49,8 @@ SENDER_STOP_S = 0.3
 DRAIN_S = 1.0  # how long a receiver may wait for what -n or -k still has on the way
 SLIVER_S = 0.05  # an interval that would end this close to the test's end is left to that end
 SHORT_INTERVAL_SHARE = 0.1  # a last interval shorter than this counts only if it carried bytes
+NO_LIMIT_YET_BYTES = 2**62  # for the omitted part: a limit still, so that writes are claimed
+GONE = (shared.PEER_CLOSED, shared.FAILED, shared.FAULT)
 
 Emit = Callable[[Event], None]
 
@@ -76,6 +78,7 @@ class Leg:
         self.interval_mark = _Mark()
         self.omit_mark = _Mark()
         self.final = _Mark()
+        self.told_gone = False
         self.host_cpu_s = 0.0
         self.host_wait_s = 0.0
 
@@ -91,6 +94,9 @@ class _Mark:
         if self.retransmits is None:
             return None
         return max(0, self.retransmits - (earlier.retransmits or 0))
+
+    def differs_from(self, earlier: _Mark) -> bool:
+        return self.bytes != earlier.bytes or bool(self.retransmits_since(earlier))
 
 
 def stream_id(index: int) -> int:
@@ -142,11 +148,14 @@ class Measurement:
     # ------------------------------------------------------------------ streams
 
     def add_stream(self, sock: socket.socket, sends: bool) -> Leg:
-        """Take a connected data socket; its id follows from the order of the calls."""
+        """Take a connected data socket; its id follows from the order of the calls.
+
+        Raises OSError when the connection has gone meanwhile; the socket is then not taken.
+        """
         index = len(self.legs)
+        local, remote = sock.getsockname(), sock.getpeername()
         leg = Leg(stream_id(index), sock, sends, index)
         self.legs.append(leg)
-        local, remote = sock.getsockname(), sock.getpeername()
         self._emit(
             StreamOpened(
                 self._clock.t_s(),
@@ -172,7 +181,9 @@ class Measurement:
     def start_workers(self) -> None:
         """Fork a worker a stream: receivers read from now on, senders wait for `release`."""
         self._counters = Counters(len(self.legs))
-        self._counters.limit_bytes = self.spec.limit_bytes
+        if self.spec.limit_bytes:
+            omits = bool(self.spec.omit_s)
+            self._counters.limit_bytes = NO_LIMIT_YET_BYTES if omits else self.spec.limit_bytes
         plan = tcp.Plan(
             sends=True,
             block_bytes=self.spec.block_bytes,
@@ -203,6 +214,7 @@ class Measurement:
         self._sample_due_s = now_s + SAMPLE_S
         self._host_due_s = now_s + HOST_SAMPLE_S
         self._interval_due_s = self._after_interval(now_s)
+        self._cpu_zero = (now_s, *_own_cpu_s())
         self._host_seen = (now_s, self._cpu_now_s())
         self._progress = (-1, now_s)
         sock = self.legs[0].sock
@@ -268,26 +280,30 @@ class Measurement:
     def _nearly_over(self, now_s: float) -> bool:
         """True just before the test or its omitted part ends: that end closes the interval."""
         margin_s = min(SLIVER_S, SHORT_INTERVAL_SHARE * self._interval_s)
-        return min(self.end_due_s, self._omit_due_s) - now_s < margin_s
+        return abs(min(self.end_due_s, self._omit_due_s) - now_s) < margin_s
 
     def _end_omit(self) -> None:
         now_s = time.monotonic()
-        self._close_last_interval(now_s)
+        if self._interval_s:
+            self._close_last_interval(now_s)
         self._omitting = False
         self._epoch_s = self._interval_from_s = now_s
         self._interval_due_s = self._after_interval(self._epoch_s)
         for leg in self.legs:
             leg.omit_mark = leg.interval_mark = self._mark(leg)
         if self.spec.limit_bytes:
-            sent_bytes = self.counters.total_sent_bytes()
+            sent_bytes = sum(leg.omit_mark.bytes for leg in self.legs if leg.sends)
             self.counters.limit_bytes = self.spec.limit_bytes + sent_bytes
 
     # ------------------------------------------------------------------ looking
 
     def _mark(self, leg: Leg) -> _Mark:
-        info = tcp_info.read(leg.sock) if leg.sends else None
-        retransmits = info.get("total_retrans_packets") if info else None
-        return _Mark(self.counters.bytes(leg.slot), retransmits)
+        return _Mark(self.counters.bytes(leg.slot), self._tcp_of(leg).get("total_retrans_packets"))
+
+    @staticmethod
+    def _tcp_of(leg: Leg) -> dict[str, Optional[int]]:
+        """What the kernel knows of a stream that this end sends; {} of others."""
+        return (tcp_info.read(leg.sock) if leg.sends else None) or {}
 
     def _sample(self) -> None:
         self._tick += 1
@@ -359,7 +375,7 @@ class Measurement:
         self._emit(Interval(self._clock.t_s(), start_s, end_s, self._omitting, rows))
 
     def _interval_row(self, leg: Leg, start_s: float, end_s: float) -> StreamInterval:
-        info = (tcp_info.read(leg.sock) if leg.sends else None) or {}
+        info = self._tcp_of(leg)
         now = _Mark(self.counters.bytes(leg.slot), info.get("total_retrans_packets"))
         before, leg.interval_mark = leg.interval_mark, now
         cwnd_packets, mss_bytes = info.get("snd_cwnd_packets"), info.get("snd_mss_bytes")
@@ -382,7 +398,7 @@ class Measurement:
     def _close_last_interval(self, now_s: float) -> None:
         """Close the interval under way, unless it is a mere sliver without data."""
         span_s = now_s - self._interval_from_s
-        carried = any(self.counters.bytes(leg.slot) > leg.interval_mark.bytes for leg in self.legs)
+        carried = any(self._mark(leg).differs_from(leg.interval_mark) for leg in self.legs)
         if carried or span_s >= SHORT_INTERVAL_SHARE * self._interval_s:
             self._close_interval(now_s)
 
@@ -401,8 +417,22 @@ class Measurement:
 
     def all_ended(self) -> bool:
         """True when every data connection is gone, so nothing more can be measured."""
-        gone = (shared.PEER_CLOSED, shared.FAILED, shared.FAULT)
-        return all(self.counters.state(leg.slot) in gone for leg in self.legs)
+        return all(self._gone(leg) for leg in self.legs)
+
+    def _gone(self, leg: Leg) -> bool:
+        return self.counters.state(leg.slot) in GONE
+
+    def newly_ended(self) -> list[int]:
+        """The streams whose data connection has gone since this was last asked."""
+        ended = [leg for leg in self.legs if not leg.told_gone and self._gone(leg)]
+        for leg in ended:
+            leg.told_gone = True
+        return [leg.stream for leg in ended]
+
+    def turned_away(self) -> bool:
+        """True when every receiving stream was closed at once: an ACCESS_DENIED at most came."""
+        receiving = [leg for leg in self.legs if not leg.sends]
+        return all(self._gone(leg) and self.counters.bytes(leg.slot) <= 1 for leg in receiving)
 
     def broken_errno(self) -> int:
         """The errno of the first data connection that broke, 0 for none."""
@@ -427,7 +457,7 @@ class Measurement:
         self._sample()
         self._close_last_interval(end_s)
         for leg in self.legs:
-            leg.final = self._mark(leg)
+            leg.final = leg.interval_mark
         self.results = self._results(max(0.0, end_s - self._epoch_s))
         self._sample_due_s = self._host_due_s = self._interval_due_s = float("inf")
         self._omitting = False
@@ -445,6 +475,7 @@ class Measurement:
             worker = leg.worker
             if worker and not worker.reap(max(0.0, deadline_s - time.monotonic())):
                 worker.kill()
+                worker.reap(SENDER_STOP_S)
         return time.monotonic()
 
     def _results(self, measured_s: float) -> Results:

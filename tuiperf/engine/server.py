@@ -7,7 +7,6 @@ is a data connection. So a port scanner that says nothing holds up nobody.
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
 import time
@@ -30,16 +29,12 @@ from tuiperf.events import (
 from . import protocol, results
 from .control import ControlSocket
 from .errors import EngineError, os_words
+from .listener import Listener
 from .measure import Clock, Emit, Measurement, system_text
 from .sockets import (
-    LocalEnd,
     address_text,
-    bind_local,
     control_mss,
-    resolve,
-    set_congestion,
     set_max_pacing_rate,
-    set_mss,
     set_nodelay,
     set_tos,
     set_window,
@@ -47,12 +42,13 @@ from .sockets import (
 from .spec import ServerSpec, TestSpec
 from .stops import Stops
 
-BACKLOG = 256
-MAX_GUESTS = 160  # 128 streams and some strangers
+MAX_GUESTS = 160  # 128 streams and some strangers; of more, those that came first must go
+MAX_LEAVING = 64
 COOKIE_S = 10.0
 LINGER_S = 2.0
 BUSY_LINGER_S = 1.0
-LISTEN_CODE = 102
+STOPPED_LINGER_S = 0.3
+CONGESTION_CODE = 134
 
 
 def run_server(spec: ServerSpec, emit: Emit, stops: Stops, tool: str = "tuiperf") -> int:
@@ -69,10 +65,16 @@ def run_server(spec: ServerSpec, emit: Emit, stops: Stops, tool: str = "tuiperf"
 
 
 class _Guest:
-    """An accepted connection that has not shown its whole cookie yet."""
+    """An accepted connection that has not shown its whole cookie yet.
 
-    def __init__(self, sock: socket.socket) -> None:
-        self.control = ControlSocket(sock)
+    Its socket's options are left alone: it may become a data connection.
+    """
+
+    def __init__(self, sock: socket.socket, address: Any) -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.host = address_text(address)
+        self.port = int(address[1])
         self.data = b""
         self.due_s = time.monotonic() + COOKIE_S
 
@@ -98,7 +100,7 @@ class _Server:
         self._guests: list[_Guest] = []
         self._leaving: list[_Leaving] = []
         self._test: Optional[_ServerTest] = None
-        self._listener = listen(spec)
+        self.listener = Listener(spec)
 
     def serve(self) -> int:
         self._tell_listening()
@@ -113,40 +115,41 @@ class _Server:
         if self._test:
             self._test.terminate()
             self._end_test()
+        self._see_everybody_off(STOPPED_LINGER_S)
         return True
 
     def _tell_listening(self) -> None:
         self._tests += 1
         self._idle_since_s = time.monotonic()
-        name = self._listener.getsockname()
-        self.emit(Listening(self.clock.t_s(), (address_text(name),), name[1], self._tests))
+        at = self.listener
+        self.emit(Listening(self.clock.t_s(), at.addresses, at.port, self._tests))
 
     def close(self) -> None:
         if self._test:
             self._test.close()
         for guest in self._guests:
-            guest.control.close()
+            guest.sock.close()
         for leaving in self._leaving:
             leaving.control.close()
-        self._listener.close()
+        self.listener.close()
 
     # ------------------------------------------------------------------ one turn of the loop
 
     def _turn(self) -> bool:
         """Wait for the next thing to happen and deal with it. True: the server's work is done."""
         poll = select.poll()
-        poll.register(self._listener, select.POLLIN)
+        poll.register(self.listener, select.POLLIN)
         for fd in self.stops.fds:
             poll.register(fd, select.POLLIN)
         for guest in self._guests:
-            poll.register(guest.control, select.POLLIN)
+            poll.register(guest.sock, select.POLLIN)
         for leaving in self._leaving:
             poll.register(leaving.control, leaving.control.poll_events)
         if self._test:
             poll.register(self._test.control, self._test.control.poll_events)
         wait_s = max(0.0, self._next_due_s() - time.monotonic())
         ready = {fd for fd, _ in poll.poll(wait_s * 1000)}
-        if self._listener.fileno() in ready:
+        if self.listener.fileno() in ready:
             self._accept()
         self._read_guests(ready)
         self._see_off(ready)
@@ -168,7 +171,7 @@ class _Server:
             if self._test.over:
                 self._end_test()
                 if self.spec.one_off:
-                    self._see_everybody_off()
+                    self._see_everybody_off(LINGER_S)
                     return True
                 self._tell_listening()
             return False
@@ -181,41 +184,43 @@ class _Server:
         test, self._test = self._test, None
         if test:
             test.close_streams()
-            self._leaving.append(_Leaving(test.control, LINGER_S))
+            self._see_out(test.control, LINGER_S)
             test.tell_end()
 
-    def _see_everybody_off(self) -> None:
+    def _see_everybody_off(self, seconds: float) -> None:
+        level, deadline_s = self.stops.level, time.monotonic() + seconds
         for leaving in self._leaving:
-            leaving.control.linger(max(0.0, leaving.due_s - time.monotonic()))
+            left_s = min(leaving.due_s, deadline_s) - time.monotonic()
+            leaving.control.linger(left_s, lambda: self.stops.poll() > level)
+            leaving.control.drop_unread()
 
     # ------------------------------------------------------------------ guests
 
     def _accept(self) -> None:
         while True:
             try:
-                sock, _ = self._listener.accept()
+                sock, address = self.listener.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
                 time.sleep(0.01)  # out of descriptors: the connection waits in the backlog
                 return
             if len(self._guests) >= MAX_GUESTS:
-                sock.close()
-            else:
-                self._guests.append(_Guest(sock))
+                self._turn_away(self._guests.pop(0), "too many connections without a cookie")
+            self._guests.append(_Guest(sock, address))
 
     def _read_guests(self, ready: set[int]) -> None:
         now_s = time.monotonic()
         for guest in list(self._guests):
-            if guest.control.fileno() in ready:
+            if guest.sock.fileno() in ready:
                 self._read_guest(guest)
-            elif now_s >= guest.due_s:
+            if now_s >= guest.due_s and guest in self._guests:
                 self._guests.remove(guest)
-                self._turn_away(guest.control, "it sent no cookie within 10 s")
+                self._turn_away(guest, f"it sent no cookie within {COOKIE_S:g} s")
 
     def _read_guest(self, guest: _Guest) -> None:
         try:
-            data = guest.control.sock.recv(protocol.COOKIE_BYTES - len(guest.data))
+            data = guest.sock.recv(protocol.COOKIE_BYTES - len(guest.data))
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -224,7 +229,7 @@ class _Server:
         stranger = protocol.identify_stranger(guest.data, protocol.Role.SERVER)
         if not data or stranger:
             self._guests.remove(guest)
-            self._turn_away(guest.control, stranger or "it closed before its cookie was complete")
+            self._turn_away(guest, stranger or "it closed before its cookie was complete")
         elif len(guest.data) == protocol.COOKIE_BYTES:
             self._guests.remove(guest)
             self._admit(guest)
@@ -233,16 +238,21 @@ class _Server:
         if self._test is None:
             self._test = _ServerTest(self, guest)
         elif self._test.wants(guest.data):
-            self._test.add_stream(guest.control.sock)
+            self._test.add_stream(guest.sock)
         else:
-            guest.control.write(protocol.Wire.ACCESS_DENIED.byte)
-            self._turn_away(guest.control, f"busy with a test for {self._test.client}")
+            why = f"busy with a test for {self._test.client}"
+            self._turn_away(guest, why, protocol.Wire.ACCESS_DENIED.byte)
 
-    def _turn_away(self, control: ControlSocket, why: str) -> None:
-        with contextlib.suppress(OSError):
-            name = control.sock.getpeername()
-            self.emit(Turned(self.clock.t_s(), address_text(name), name[1], why))
-        self._leaving.append(_Leaving(control, BUSY_LINGER_S))
+    def _turn_away(self, guest: _Guest, why: str, answer: bytes = b"") -> None:
+        control = ControlSocket(guest.sock)
+        control.write(answer)
+        self._see_out(control, BUSY_LINGER_S)
+        self.emit(Turned(self.clock.t_s(), guest.host, guest.port, why))
+
+    def _see_out(self, control: ControlSocket, seconds: float) -> None:
+        if len(self._leaving) >= MAX_LEAVING:
+            self._leaving.pop(0).control.close()
+        self._leaving.append(_Leaving(control, seconds))
 
     def _see_off(self, ready: set[int]) -> None:
         now_s = time.monotonic()
@@ -261,7 +271,8 @@ class _ServerTest:
 
     def __init__(self, server: _Server, guest: _Guest) -> None:
         self.server = server
-        self.control = guest.control
+        self.control = ControlSocket(guest.sock)
+        self.client = guest.host
         self.clock = Clock()
         self.spec: Optional[TestSpec] = None
         self.measurement: Optional[Measurement] = None
@@ -271,17 +282,16 @@ class _ServerTest:
         self._proto = protocol.Server()
         self._state = self._proto.state
         self._state_since_s = time.monotonic()
-        self._tell_begin()
+        self._tell_begin(guest)
         self._proto.start()
         self._handle(self._proto.receive(guest.data))
 
     def emit(self, event: Event) -> None:
         self.server.emit(event)
 
-    def _tell_begin(self) -> None:
+    def _tell_begin(self, guest: _Guest) -> None:
         sock = self.control.sock
-        local, far = sock.getsockname(), sock.getpeername()
-        self.client = address_text(far)
+        local = sock.getsockname()
         self.emit(
             RunStarted(
                 self.clock.t_s(),
@@ -298,8 +308,8 @@ class _ServerTest:
                 self.clock.t_s(),
                 address_text(local),
                 local[1],
-                self.client,
-                far[1],
+                guest.host,
+                guest.port,
                 self._cookie.rstrip(b"\0").decode("latin-1"),
                 None,
                 control_mss(sock) or None,
@@ -330,7 +340,7 @@ class _ServerTest:
             self.measurement.work()
             silent_s = self.measurement.silent_s
             if silent_s * 1000 >= self.server.spec.rcv_timeout_ms:
-                self._fail(EngineError(144, f"no data arrived for {silent_s:.0f} s"))
+                self._fail(EngineError(144, f"no data arrived for {silent_s:.3g} s"))
         if not self.over and time.monotonic() >= self._limit_due_s():
             self._handle(self._proto.timed_out())
 
@@ -341,27 +351,30 @@ class _ServerTest:
         self.control.write(b"")
         data = self.control.read()
         if data is not None:
-            self._handle(self._proto.receive(data) if data else self._proto.eof())
+            self._handle(self._proto.receive(data) if data else self._proto.eof(self.control.errno))
 
     def _handle(self, happened: list[protocol.Event]) -> None:
-        self._note_state()
+        """Act on what the protocol tells; what that brings forth in turn is acted on as well.
+
+        A handler looks at the protocol's state first: bytes behind those of its event may have
+        moved it on, and their event follows.
+        """
+        self._after_change()
         try:
             for event in happened:
                 handler = self._handlers.get(type(event))
-                if handler:
+                if handler and not self.over:
                     handler(self, event)
         except EngineError as error:
             self._fail(error)
         except OSError as error:
-            self._fail(EngineError(204, f"the system failed: {error}", error.errno or 0))
-        self._after_command()
+            words = os_words(error.errno or 0) or error
+            self._fail(EngineError(204, f"the system failed: {words}", error.errno or 0))
+        self.over = self.over or self._proto.want_close
 
-    def _after_command(self) -> None:
-        """Send what the protocol has to say, and note whether it is over."""
+    def _after_change(self) -> None:
         self._note_state()
         self._flush()
-        if self._proto.want_close:
-            self.over = True
 
     def _note_state(self) -> None:
         """Remember when the present state began; bytes that do not end it buy no time."""
@@ -374,16 +387,20 @@ class _ServerTest:
 
     def _fail(self, error: EngineError) -> None:
         """End the test with an error of ours: tell the client, keep what was measured."""
-        if not self._proto.want_close:
-            self._proto.fail(error.code, error.errno)
-            self._flush()
+        self._proto.fail(error.code, error.errno)
+        self._flush()
         self._tell_failure(error)
 
-    def _tell_failure(self, error: EngineError, remote: bool = False) -> None:
-        self._finish_measuring()
-        self.outcome = "failed"
+    def _tell_failure(
+        self, error: EngineError, remote: bool = False, awaited: Optional[str] = None
+    ) -> None:
+        """Report what ended the test; only the first such thing counts."""
+        if self.over:
+            return
         self.over = True
-        self.emit(Failed(self.clock.t_s(), error.code, str(error), error.errno, remote))
+        self.outcome = "failed"
+        self._finish_measuring()
+        self.emit(Failed(self.clock.t_s(), error.code, str(error), error.errno, remote, awaited))
 
     def _finish_measuring(self) -> None:
         if self._running and self.measurement:
@@ -391,30 +408,32 @@ class _ServerTest:
 
     def terminate(self) -> None:
         """The server is being stopped: say so, keep what was measured."""
-        if not self._proto.want_close:
-            self._proto.terminate()
-            self._flush()
+        self._proto.terminate()
+        self._flush()
         self._finish_measuring()
         self.outcome = "interrupted"
 
     # ------------------------------------------------------------------ what the protocol tells
 
     def _on_parameters(self, event: protocol.ParametersReceived) -> None:
-        try:
-            spec = TestSpec.from_parameters(event.parameters)
-            self._check_duration(spec)
-        except EngineError as error:
-            self._proto.refuse(error.code, error.errno)
-            self._flush()
-            self._tell_failure(error)
+        if self._proto.state is not protocol.State.DECIDING:
             return
+        spec = TestSpec.from_parameters(event.parameters)
+        self._check_duration(spec)
         self.spec = spec
         self.emit(Agreed(self.clock.t_s(), event.parameters))
         self.measurement = Measurement(spec, self.server.spec.interval_s, self.clock, self.emit)
-        if spec.mss_bytes:
-            set_mss(self.server._listener, spec.mss_bytes)
-        self._proto.accept_parameters()
-        self._after_command()
+        self._prepare_listener(spec)
+        self._handle(self._proto.accept_parameters())
+
+    def _prepare_listener(self, spec: TestSpec) -> None:
+        try:
+            self.server.listener.prepare(spec.mss_bytes, spec.congestion)
+        except EngineError as error:
+            if error.code != CONGESTION_CODE:
+                raise
+            text = f"{error}: the default is used"
+            self.emit(Note(self.clock.t_s(), "warning", "congestion", text))
 
     def _check_duration(self, spec: TestSpec) -> None:
         allowed_s = self.server.spec.max_duration_s
@@ -432,17 +451,24 @@ class _ServerTest:
         if self.measurement is None or self.spec is None:
             sock.close()
             return
-        index, spec = len(self.measurement.legs), self.spec
-        sends = spec.reverse or (spec.bidir and index >= spec.parallel)
         try:
-            self._set_options(sock, spec)
-            self.measurement.add_stream(sock, sends)
-            if index + 1 == spec.parallel * (2 if spec.bidir else 1):
-                self._start()
+            self._take(sock, self.measurement, self.spec)
         except EngineError as error:
             self._fail(error)
         except OSError as error:
-            self._fail(EngineError(204, f"a data connection failed: {error}", error.errno or 0))
+            words = os_words(error.errno or 0) or error
+            self._fail(EngineError(204, f"a data connection failed: {words}", error.errno or 0))
+
+    def _take(self, sock: socket.socket, measured: Measurement, spec: TestSpec) -> None:
+        index = len(measured.legs)
+        try:
+            self._set_options(sock, spec)
+            measured.add_stream(sock, spec.reverse or (spec.bidir and index >= spec.parallel))
+        except (EngineError, OSError):
+            sock.close()
+            raise
+        if index + 1 == spec.streams:
+            self._start(measured)
 
     def _set_options(self, sock: socket.socket, spec: TestSpec) -> None:
         if spec.nodelay:
@@ -453,40 +479,35 @@ class _ServerTest:
             set_tos(sock, spec.tos)
         if spec.fq_rate_bps:
             set_max_pacing_rate(sock, spec.fq_rate_bps)
-        if spec.congestion:
-            try:
-                set_congestion(sock, spec.congestion)
-            except EngineError as error:
-                text = f"{error}: the default is used"
-                self.emit(Note(self.clock.t_s(), "warning", "congestion", text))
 
-    def _start(self) -> None:
-        if self.measurement is None:
-            return
-        self.measurement.start_workers()
-        self._proto.streams_ready()
-        self._after_command()
-        self.measurement.begin()
-        self.measurement.release()
+    def _start(self, measured: Measurement) -> None:
+        measured.start_workers()
+        happened = self._proto.streams_ready()
+        self._after_change()
+        measured.begin()
+        measured.release()
+        self._handle(happened)
 
     def _on_end(self, event: protocol.EndRequested) -> None:
-        if self.measurement is None:
+        if self.measurement is None or self._proto.state is not protocol.State.ENDING:
             return
         if self.spec and self.spec.limited:
             self.measurement.drain_limited()
         self._finish_measuring()
         self.measurement.close_sockets()
-        self._proto.request_results()
-        self._after_command()
+        self._handle(self._proto.request_results())
 
     def _on_results(self, event: protocol.ResultsReceived) -> None:
         self.emit(results.from_json(event.results, self.clock.t_s()))
-        if self.measurement and self.measurement.results:
-            self._proto.send_results(results.to_json(self.measurement.results))
-            self._after_command()
+        ours = self.measurement.results if self.measurement else None
+        if ours and self._proto.state is protocol.State.REPORTING:
+            self._handle(self._proto.send_results(results.to_json(ours)))
 
     def _on_failed(self, event: protocol.Failed) -> None:
-        self._tell_failure(event.error)
+        awaited = None
+        if event.trigger is protocol.Trigger.TIMEOUT:
+            awaited = protocol.LIMITS[protocol.Role.SERVER][event.state].awaited
+        self._tell_failure(event.error, awaited=awaited)
 
     def _on_terminated(self, event: protocol.PeerTerminated) -> None:
         self._tell_failure(event.error, remote=True)
@@ -497,9 +518,7 @@ class _ServerTest:
         """End the workers and undo what the test changed on the listener."""
         if self.measurement:
             self.measurement.close()
-        if self.spec and self.spec.mss_bytes:
-            with contextlib.suppress(EngineError):
-                set_mss(self.server._listener, 0)
+        self.server.listener.restore()
 
     def tell_end(self) -> None:
         """The last event of the test."""
@@ -517,36 +536,3 @@ class _ServerTest:
         protocol.Failed: _on_failed,
         protocol.PeerTerminated: _on_terminated,
     }
-
-
-def listen(spec: ServerSpec) -> socket.socket:
-    """Open the listener: IPv6 and IPv4 at once unless a family or an address was asked for.
-
-    Raises EngineError 102 with what is wrong: port in use, no such address, no permission.
-    """
-    family = int(socket.AF_INET if spec.family == 4 else socket.AF_INET6)
-    if spec.bind_host:
-        asked = family if spec.family else socket.AF_UNSPEC
-        family = resolve(spec.bind_host, spec.port, asked, LISTEN_CODE).family
-    elif not spec.family and not socket.has_dualstack_ipv6():
-        family = socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            both = not spec.family and not spec.bind_host
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if both else 1)
-        any_host = "::" if family == socket.AF_INET6 else "0.0.0.0"
-        bind_local(
-            sock, LocalEnd(spec.bind_host or any_host, spec.bind_device, spec.port), LISTEN_CODE
-        )
-        sock.listen(BACKLOG)
-        sock.setblocking(False)
-    except OSError as error:
-        sock.close()
-        text = f"unable to start listener for connections: {os_words(error.errno or 0)}"
-        raise EngineError(LISTEN_CODE, text, error.errno or 0) from None
-    except EngineError:
-        sock.close()
-        raise
-    return sock

@@ -128,6 +128,11 @@ class TestSpec:
             raise EngineError(15, f"invalid burst count (maximum = {MAX_BURST_BLOCKS})")
 
     @property
+    def streams(self) -> int:
+        """How many data connections the test has, both directions together."""
+        return self.parallel * (2 if self.bidir else 1)
+
+    @property
     def limited(self) -> bool:
         """True when bytes or blocks end the test, not time."""
         return bool(self.total_bytes or self.total_blocks)
@@ -146,7 +151,7 @@ class TestSpec:
         """The parameter JSON a client sends (iperf3's keys, in its order)."""
         params: Json = {self.protocol: True}
         for key, name in _NUMBERS:
-            value = getattr(self, name)
+            value = 0 if key == "time" and self.limited else getattr(self, name)
             if key in _ALWAYS_SENT or value:
                 params[key] = value
             if key == "fqrate":
@@ -226,7 +231,7 @@ class ClientSpec:
     bind_device: str = ""
     client_port: int = 0
     connect_timeout_ms: int = 0  # 0: the engine's own limit
-    interval_s: float = 1.0  # 0: no intervals, only the summary
+    interval_s: float = 1.0  # 0: one interval for the whole test
     rcv_timeout_ms: int = 120_000
     recording: str = ""  # the file of the complete record, "" for none
     test: TestSpec = field(default_factory=TestSpec)
@@ -235,9 +240,10 @@ class ClientSpec:
         """Raise EngineError for the first value out of its range."""
         _check_port(self.port)
         _check_interval(self.interval_s)
+        self.test.check()
         if self.client_port:
             _check_port(self.client_port)
-        self.test.check()
+            _check_port(self.client_port + self.test.streams - 1)
 
     def to_json(self) -> Json:
         return asdict(self)

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from types import FrameType, TracebackType
 from typing import Any, Optional
 
 GRACEFUL, AT_ONCE = 1, 2
+SAME_PRESS_S = 0.2
+"""Signals this close together are one request: timeout(1) signals a process and its group, a
+terminal that closes sends SIGHUP twice."""
 
 _CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NAMES = {signal.SIGINT: "Interrupt", signal.SIGTERM: "Terminated", signal.SIGHUP: "Hangup"}
@@ -23,6 +27,7 @@ class Stops:
     def __init__(self, command_fd: Optional[int] = None, catch_signals: bool = True) -> None:
         self.level = 0
         self.signal_name: Optional[str] = None  # such as "Interrupt(2)"
+        self._signalled_s = float("-inf")
         self._command_fd = command_fd
         self._commands = b""
         self._catch = catch_signals
@@ -61,6 +66,10 @@ class Stops:
             self._wake = []
 
     def _on_signal(self, number: int, frame: Optional[FrameType]) -> None:
+        now_s, before_s = time.monotonic(), self._signalled_s
+        if now_s - before_s < SAME_PRESS_S:
+            return
+        self._signalled_s = now_s
         self.level = min(AT_ONCE, self.level + 1)
         self.signal_name = self.signal_name or f"{_NAMES[signal.Signals(number)]}({number})"
 

@@ -1,0 +1,99 @@
+"""The server's listening socket: opened once, what a test changes on it taken back after it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import Any
+
+from .errors import EngineError, os_words
+from .sockets import (
+    LocalEnd,
+    address_text,
+    bind_local,
+    congestion_used,
+    resolve,
+    set_congestion,
+    set_mss,
+)
+from .spec import ServerSpec
+
+BACKLOG = 256
+LISTEN_CODE = 102
+
+
+class Listener:
+    """Listens on IPv6 and IPv4 at once, unless a family or an address was asked for.
+
+    Raises EngineError 102 with what is wrong: port in use, no such address, no permission.
+    """
+
+    def __init__(self, spec: ServerSpec) -> None:
+        self._sock, both = _listen(spec)
+        name = self._sock.getsockname()
+        self.port = int(name[1])
+        self.addresses = ("0.0.0.0", "::") if both else (address_text(name),)
+        self._congestion = congestion_used(self._sock)
+        self._changed = False
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept without waiting; raises as socket.accept does."""
+        return self._sock.accept()
+
+    def prepare(self, mss_bytes: int, congestion: str) -> None:
+        """Let the connections from now on begin with these options, 0 and "" for the defaults.
+
+        Connections inherit them from their listener, tcp(7); set later they come too late: the MSS
+        is agreed in the handshake, and congestion control keeps traces of its forerunner. Raises
+        EngineError 123 (MSS), or 134 (congestion control) when all else is done.
+        """
+        self._changed = bool(mss_bytes or congestion)
+        if mss_bytes:
+            set_mss(self._sock, mss_bytes)
+        if congestion:
+            set_congestion(self._sock, congestion)
+
+    def restore(self) -> None:
+        """Take back what `prepare` did."""
+        if self._changed:
+            self._changed = False
+            with contextlib.suppress(EngineError):
+                set_mss(self._sock, 0)
+            if self._congestion:
+                with contextlib.suppress(EngineError):
+                    set_congestion(self._sock, self._congestion)
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+def _listen(spec: ServerSpec) -> tuple[socket.socket, bool]:
+    """The socket, and whether it takes both families."""
+    family = int(socket.AF_INET if spec.family == 4 else socket.AF_INET6)
+    if spec.bind_host:
+        asked = family if spec.family else int(socket.AF_UNSPEC)
+        family = resolve(spec.bind_host, spec.port, asked, LISTEN_CODE).family
+    elif not spec.family and not socket.has_dualstack_ipv6():
+        family = int(socket.AF_INET)
+    six = family == socket.AF_INET6
+    both = six and not spec.family and not spec.bind_host
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if six:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
+        host = spec.bind_host or ("::" if six else "0.0.0.0")
+        bind_local(sock, LocalEnd(host, spec.bind_device, spec.port), LISTEN_CODE)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError as error:
+        sock.close()
+        text = f"unable to start listener for connections: {os_words(error.errno or 0)}"
+        raise EngineError(LISTEN_CODE, text, error.errno or 0) from None
+    except EngineError:
+        sock.close()
+        raise
+    return sock, both
