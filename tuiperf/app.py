@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
 from typing import ClassVar
 
 from tuiperf import guards
@@ -21,7 +23,7 @@ from tuiperf.feed import EngineFeed, Feed  # noqa: E402
 from tuiperf.rules.book import judge  # noqa: E402
 from tuiperf.screens.run import Judge, RunScreen  # noqa: E402
 from tuiperf.session import Session  # noqa: E402
-from tuiperf.view.rows import ASCII, UNICODE, Glyphs  # noqa: E402
+from tuiperf.view.rows import ASCII, UNICODE, Glyphs, escape  # noqa: E402
 from tuiperf.view.summary import summary_rows  # noqa: E402
 from tuiperf.view.terminal_text import painted  # noqa: E402
 
@@ -117,11 +119,32 @@ def run_app(spec: ClientSpec, *, ascii: bool = False) -> int:
     Needs a terminal on standard input, output and error. A test without a recording path gets one.
     """
 
+    first = spec.recording or str(recording.default_path(spec.host) or "")
+    runs = count(1)
+
     def make_feed() -> tuple[Feed, str]:
-        path = spec.recording or str(recording.default_path(spec.host) or "")
+        path = numbered(first, next(runs))
         return EngineFeed(replace(spec, recording=path)), path
 
     return _show(ascii, make_feed=make_feed)
+
+
+def numbered(path: str, number: int) -> str:
+    """The recording's path of a rerun: runs of one screen do not overwrite each other."""
+    if not path or number == 1:
+        return path
+    stem, dot, suffix = Path(path).name.partition(".json")
+    return str(Path(path).with_name(f"{stem}-{number}{dot}{suffix}"))
+
+
+def run_replay(path: str, *, ascii: bool = False) -> int:
+    """Show the run that a recording holds; 1 with a line on stderr when it cannot be read."""
+    try:
+        session = recording.replay(path)
+    except recording.RecordingError as error:
+        print(f"tuiperf: error - {escape(str(error))}", file=sys.stderr)
+        return 1
+    return show_session(session, ascii=ascii, recording=path)
 
 
 def show_session(session: Session, *, ascii: bool = False, recording: str = "") -> int:
