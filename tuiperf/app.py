@@ -116,14 +116,12 @@ def _outcome(session: Session) -> int:
 def run_app(spec: ClientSpec, *, ascii: bool = False) -> int:
     """Run a test on the live screen, then print its summary; returns the exit code.
 
-    Needs a terminal on standard input, output and error. A test without a recording path gets one.
+    Needs a terminal on standard input, output and error. Without a recording path nothing is kept.
     """
-
-    first = spec.recording or str(recording.default_path(spec.host) or "")
     runs = count(1)
 
     def make_feed() -> tuple[Feed, str]:
-        path = numbered(first, next(runs))
+        path = numbered(spec.recording, next(runs))
         return EngineFeed(replace(spec, recording=path)), path
 
     return _show(ascii, make_feed=make_feed)

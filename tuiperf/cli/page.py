@@ -14,15 +14,15 @@ from tuiperf.rules.verdict import Level, Verdict
 from tuiperf.session import Direction, Session, reduce
 from tuiperf.view.intervals import plain_heading, plain_lines
 from tuiperf.view.numbers import RateUnit, Units, units_of
-from tuiperf.view.rows import ASCII, UNICODE, Glyphs, Row, to_text
+from tuiperf.view.rows import ASCII, UNICODE, Glyphs, Row
 from tuiperf.view.summary import summary_rows
+from tuiperf.view.terminal_text import painted
 from tuiperf.view.verdicts import verdict_line
 
 WIDTH = 79
 
 Judge = Callable[[Session], Sequence[Verdict]]
 
-_SGR = {"strong": "1", "title": "1", "muted": "2", "ok": "32", "look": "33", "fault": "31"}
 _RATE_UNITS = {
     "k": RateUnit("Kbit/s", 1e3, 0),
     "m": RateUnit("Mbit/s", 1e6, 2),
@@ -59,14 +59,7 @@ class Look:
 
     def painted(self, row: Row) -> str:
         """A row as text, with colour where that was wanted."""
-        if not self.colour:
-            return to_text(row)
-        return "".join(_paint(text, role) for text, role in row).rstrip()
-
-
-def _paint(text: str, role: str) -> str:
-    code = _SGR.get(role)
-    return f"\x1b[{code}m{text}\x1b[0m" if code and text.strip() else text
+        return painted(row, self.colour)
 
 
 def look_of(output: OutputSettings, printer: Printer, ascii_only: bool) -> Look:

@@ -1,0 +1,177 @@
+"""`tuiperf -c` and `tuiperf -s` in iperf3's place: its text or its JSON, its exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from tuiperf import __version__
+from tuiperf import events as ev
+from tuiperf.cli.options import Invocation, OutputSettings
+from tuiperf.cli.printer import Printer
+from tuiperf.cli.recordings import recorded
+from tuiperf.cli.values import UsageError
+from tuiperf.engine.client import run_client
+from tuiperf.engine.errors import EngineError, describe
+from tuiperf.engine.measure import system_text
+from tuiperf.engine.server import run_server
+from tuiperf.engine.spec import ClientSpec, ServerSpec
+from tuiperf.engine.stops import AT_ONCE, Stops
+from tuiperf.report.iperf3_json import JsonReport, dump
+from tuiperf.report.iperf3_text import (
+    TextReport,
+    TextSettings,
+    failure_line,
+    interrupt_line,
+)
+from tuiperf.rules.book import diagnosis
+from tuiperf.session import Session, reduce
+from tuiperf.view.rows import escape
+
+TOOL = f"tuiperf {__version__}"
+
+
+class Output(Protocol):
+    """Shows a run's events as they come."""
+
+    def show(self, event: ev.Event) -> None: ...
+
+    def failed(self, error: EngineError) -> None:
+        """Show an error that came before any run."""
+        ...
+
+
+class Text:
+    """iperf3's lines on stdout; errors, warnings and the interrupt on stderr."""
+
+    def __init__(self, printer: Printer, report: TextReport) -> None:
+        self._printer = printer
+        self._report = report
+
+    def show(self, event: ev.Event) -> None:
+        self._printer.lines(self._report.lines(event))
+        if isinstance(event, ev.Failed):
+            self._printer.complain(failure_line(event))
+        elif isinstance(event, ev.Note) and event.level == "warning":
+            self._printer.complain(f"warning - {escape(event.text)}")
+        elif isinstance(event, ev.Turned):
+            who = f"{event.remote_host} port {event.remote_port}"
+            self._printer.complain(f"warning - {escape(f'{who} was turned away: {event.why}')}")
+
+    def failed(self, error: EngineError) -> None:
+        self._printer.complain(f"error - {escape(str(error))}")
+
+
+class Document:
+    """One JSON document a run, with the diagnosis."""
+
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
+        self._report, self._session = JsonReport(TOOL, system_text()), Session()
+
+    def show(self, event: ev.Event) -> None:
+        if isinstance(event, ev.RunStarted):
+            self._session = Session()
+        reduce(self._session, event)
+        self._report.feed(event)
+        if isinstance(event, ev.RunEnded):
+            self._printer.lines([dump(self._report.document(diagnosis(self._session)))])
+
+    def failed(self, error: EngineError) -> None:
+        self._report.feed(ev.Failed(0.0, error.code, str(error), error.errno))
+        self._printer.lines([dump(self._report.document(None))])
+
+
+def run(asked: Invocation) -> int:
+    """Do what iperf3 would with the same words. Raises UsageError for files it cannot write."""
+    output = asked.output
+    with Printer.open(output.logfile) as printer, _pid_file(output.pidfile):
+        shown: Output = Document(printer) if output.json else Text(printer, _text_report(output))
+        if asked.server is not None:
+            return printer.code(_serve(asked.server, shown, printer))
+        if asked.client is not None:
+            by_default = asked.command != "client"  # a script's run leaves nothing behind
+            spec = recorded(asked.client, output.record, by_default=by_default)
+            return printer.code(_measure(spec, shown, printer))
+    return 1
+
+
+def _measure(spec: ClientSpec, shown: Output, printer: Printer) -> int:
+    with Stops.from_signals() as stops:
+
+        def emit(event: ev.Event) -> None:
+            shown.show(event)
+            if printer.gone:
+                stops.request(AT_ONCE)
+
+        ended = run_client(spec, emit, stops, TOOL)
+    _tell_signal("client", stops, shown, printer)
+    return 1 if ended.outcome == "failed" else 0
+
+
+def _serve(spec: ServerSpec, shown: Output, printer: Printer) -> int:
+    with Stops.from_signals() as stops:
+
+        def emit(event: ev.Event) -> None:
+            shown.show(event)
+            if printer.gone:
+                stops.request(AT_ONCE)
+
+        try:
+            code = run_server(spec, emit, stops, TOOL)
+        except EngineError as error:
+            shown.failed(error)
+            return 1
+    _tell_signal("server", stops, shown, printer)
+    return code
+
+
+def _tell_signal(role: str, stops: Stops, shown: Output, printer: Printer) -> None:
+    if stops.signal_name and isinstance(shown, Text):
+        printer.complain(interrupt_line(role, stops.signal_name))
+
+
+def _text_report(output: OutputSettings) -> TextReport:
+    return TextReport(
+        TextSettings(
+            unit_format=output.unit_format,
+            verbose=output.verbose,
+            title=output.title,
+            timestamps=output.timestamps,
+            tool=TOOL,
+            system=system_text(),
+        )
+    )
+
+
+@contextlib.contextmanager
+def _pid_file(path: str) -> Iterator[None]:
+    """Hold our process id in a file for as long as we run. Raises UsageError 135."""
+    if not path:
+        yield
+        return
+    file = Path(path)
+    if _holder_lives(file):
+        raise UsageError(135, f"{describe(135)}: '{path}' belongs to a process that still runs")
+    try:
+        file.write_text(f"{os.getpid()}\n", encoding="ascii")
+    except OSError as error:
+        raise UsageError(135, describe(135, error.errno or 0)) from None
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _holder_lives(file: Path) -> bool:
+    try:
+        pid = int(file.read_text(encoding="ascii", errors="replace")[:20])
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
