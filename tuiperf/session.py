@@ -18,6 +18,7 @@ from tuiperf.engine.spec import ClientSpec, TestSpec
 MAX_SAMPLES = 4096  # of all streams together, about 4 KB each
 MAX_TICKS = 1200
 MAX_INTERVALS = 1200
+MAX_HOSTS = 600
 MAX_NOTES = 200
 
 T = TypeVar("T")
@@ -186,6 +187,7 @@ class Session:
     measured_s: float = 0.0  # the sum of all not omitted intervals
     options: list[ev.OptionRead] = field(default_factory=list)
     host: ev.HostSample | None = None
+    hosts: Thinned[ev.HostSample] = field(default_factory=lambda: Thinned(MAX_HOSTS))
     local: ev.Results | None = None
     remote: ev.Results | None = None
     notes: list[ev.Note] = field(default_factory=list)
@@ -443,6 +445,7 @@ def _option_read(session: Session, event: ev.OptionRead) -> None:
 
 def _host_sample(session: Session, event: ev.HostSample) -> None:
     session.host = event
+    session.hosts.append(event)
 
 
 def _results(session: Session, event: ev.Results) -> None:

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import sqrt
+from math import inf, isfinite, sqrt
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -188,7 +188,7 @@ def _facts(session: Session, direction: Direction, flow: Flow) -> Facts:
         **_sending(part, series),
         **_losses(part, series),
         **_receiving(series),
-        **_settings(session, here_sends),
+        **_settings(session, here_sends, part.begin_s),
         **_far_sender(session, direction, here_sends),
     )
 
@@ -212,7 +212,7 @@ def _pace(part: _Steady) -> dict[str, Any]:
 def _mean_bps(ticks: Sequence[Tick]) -> float | None:
     span_s = sum(tick.span_s for tick in ticks)
     bits = sum(tick.goodput_bps * tick.span_s for tick in ticks)
-    return bits / span_s if span_s > 0 else None
+    return bits / span_s if span_s > 0 and isfinite(bits) else None
 
 
 def _scatter(ticks: Sequence[Tick]) -> float | None:
@@ -226,7 +226,7 @@ def _scatter(ticks: Sequence[Tick]) -> float | None:
             buckets.append(bits / span_s)
             bits = span_s = 0.0
     mean = sum(buckets) / len(buckets) if buckets else 0.0
-    if len(buckets) < 3 or mean <= 0:
+    if len(buckets) < 3 or not 0 < mean < inf:
         return None
     return sqrt(sum((each - mean) ** 2 for each in buckets) / len(buckets)) / mean
 
@@ -330,20 +330,16 @@ def _sending(part: _Steady, series: list[_Series]) -> dict[str, Any]:
         "snd_wnd_bytes": _median(windows),
         "snd_wnd_spread": _spread(windows),
         "in_flight_bytes": _median(flights),
-        "window_used": _median(
-            [
-                t.in_flight_bytes / t.snd_wnd_bytes
-                for t in ticks
-                if t.in_flight_bytes and t.snd_wnd_bytes
-            ]
-        ),
-        "cwnd_used": _median(
-            [t.in_flight_bytes / t.cwnd_bytes for t in ticks if t.in_flight_bytes and t.cwnd_bytes]
-        ),
+        "window_used": _median_used((t.in_flight_bytes, t.snd_wnd_bytes) for t in ticks),
+        "cwnd_used": _median_used((t.in_flight_bytes, t.cwnd_bytes) for t in ticks),
         "rwnd_limited_share": _ratio(_grown(series, "rwnd_limited_us"), busy),
         "sndbuf_limited_share": _ratio(_grown(series, "sndbuf_limited_us"), busy),
         "idle_share": _idle_share(series),
     }
+
+
+def _median_used(pairs: Iterable[tuple[int | None, int | None]]) -> float | None:
+    return _median([used / whole for used, whole in pairs if used is not None and whole])
 
 
 def _mss(series: list[_Series]) -> int | None:
@@ -404,8 +400,10 @@ def _receiving(series: list[_Series]) -> dict[str, Any]:
     }
 
 
-def _settings(session: Session, here_sends: bool) -> dict[str, Any]:
-    test, host = session.test, session.host
+def _settings(session: Session, here_sends: bool, begin_s: float) -> dict[str, Any]:
+    test = session.test
+    hosts = [host for host in session.hosts if host.test_s >= begin_s] or list(session.hosts)
+    waits = [host.busiest_wait_share for host in hosts if host.busiest_wait_share is not None]
     streams = test.parallel if test else 1
     rates = [rate for rate in (test.rate_bps, test.fq_rate_bps) if rate] if test else []
     return {
@@ -413,8 +411,8 @@ def _settings(session: Session, here_sends: bool) -> dict[str, Any]:
         "window_asked_bytes": test.window_bytes if test else 0,
         "send_buffer_bytes": _send_buffer(session, streams),
         "rate_asked_bps": min(rates) * streams if rates else 0,
-        "worker_share": host.busiest_worker_share if host else None,
-        "worker_wait_share": host.busiest_wait_share if host else None,
+        "worker_share": _median([host.busiest_worker_share for host in hosts]),
+        "worker_wait_share": _median(waits),
         "far_cpu_share": session.remote.cpu_total_percent / 100 if session.remote else None,
     }
 

@@ -157,12 +157,21 @@ def no_limit_found(facts: Facts) -> Verdict:
         level=Level.LOOK if signs.stood_still(facts) or facts.timeouts else Level.FINE,
         confidence=Confidence.LOW,
         title="No limit found",
-        short=f"{goodput}, as {line_rate(line_bps)}"[:24] if line_bps else goodput,
-        claim=f"{facts.words}: no single limit explains {goodput}."
-        if line_bps is None
-        else f"{facts.words}: {goodput} is what an Ethernet link of {line_rate(line_bps)} carries.",
+        short=f"{goodput}, as {line_rate(line_bps)}" if line_bps else goodput,
+        claim=f"{facts.words}: {_explained(facts, goodput)}.",
         because=_seen(facts),
     )
+
+
+def _explained(facts: Facts, goodput: str) -> str:
+    line_bps = signs.line_rate_bps(facts)
+    if facts.same_host:
+        return f"{goodput} is what this host's CPU and memory carry; no network is measured"
+    if signs.hosts_busy(facts) or signs.hosts_pace(facts):
+        return f"the hosts, not the network, set the pace of {goodput}"
+    if line_bps is not None:
+        return f"{goodput} is what an Ethernet link of {line_rate(line_bps)} carries"
+    return f"no single limit explains {goodput}"
 
 
 def _seen(facts: Facts) -> tuple[str, ...]:
@@ -178,7 +187,7 @@ def _seen(facts: Facts) -> tuple[str, ...]:
     if signs.stood_still(facts):
         lines.append(f"the flow stood still for {facts.longest_pause_s:.1f} s")
     if facts.same_host:
-        lines.append("both ends are this host: no network is measured")
+        lines.append("both ends have the same address: they are one host")
     elif signs.hosts_busy(facts):
         lines.append("a host is short of CPU, so the network cannot be judged")
     if signs.out_of_order(facts):
