@@ -141,7 +141,10 @@ _SERVER_ANYWHERE: dict[Trigger, Transition] = {
     T.TERMINATE: Transition(S.ABORTED, (W.SERVER_TERMINATE,)),
 }
 
-_NEVER = dict.fromkeys(TERMINAL, Reading.NEVER)
+_ENDS = {
+    Role.CLIENT: (S.DONE, S.ABORTED, S.FAILED),
+    Role.SERVER: (S.CLOSED, S.ABORTED, S.FAILED),
+}
 READS: Mapping[Role, Mapping[State, Reading]] = {
     Role.CLIENT: {
         S.CONNECTING: Reading.NEVER,
@@ -157,7 +160,7 @@ READS: Mapping[Role, Mapping[State, Reading]] = {
         S.RESULTS: Reading.FRAME,
         S.DISPLAY: Reading.BYTES,
         S.ERROR_NUMBERS: Reading.NUMBERS,
-        **_NEVER,
+        **dict.fromkeys(_ENDS[Role.CLIENT], Reading.NEVER),
     },
     Role.SERVER: {
         S.COOKIE: Reading.COOKIE,
@@ -170,7 +173,7 @@ READS: Mapping[Role, Mapping[State, Reading]] = {
         S.RESULTS: Reading.FRAME,
         S.REPORTING: Reading.BYTES,
         S.DONE_WAIT: Reading.BYTES,
-        **_NEVER,
+        **dict.fromkeys(_ENDS[Role.SERVER], Reading.NEVER),
     },
 }
 """How each state of a role cuts its incoming bytes."""
@@ -184,7 +187,7 @@ FRAME_INTERRUPTS: Mapping[Role, frozenset[Trigger]] = {
 OPENING_PER_STREAM_S = 1.0
 """Added to the limit of OPENING for each stream: they are opened one after the other."""
 
-_OVER = dict.fromkeys(TERMINAL, Wait(None, "nothing", "the exchange is over"))
+_OVER = Wait(None, "nothing", "the exchange is over")
 LIMITS: Mapping[Role, Mapping[State, Wait]] = {
     Role.CLIENT: {
         S.CONNECTING: Wait(None, "the TCP connection", "the connect timeout ends it", 103),
@@ -229,7 +232,7 @@ LIMITS: Mapping[Role, Mapping[State, Wait]] = {
             30.0, "the end of the exchange (DISPLAY_RESULTS)", "the server was stopped", 112
         ),
         S.ERROR_NUMBERS: Wait(2.0, "the numbers of the server's error", "it sent none", 112),
-        **_OVER,
+        **dict.fromkeys(_ENDS[Role.CLIENT], _OVER),
     },
     Role.SERVER: {
         S.COOKIE: Wait(
@@ -254,7 +257,7 @@ LIMITS: Mapping[Role, Mapping[State, Wait]] = {
         S.RESULTS: Wait(10.0, "the client's results (JSON)", "the client was stopped", 117),
         S.REPORTING: Wait(None, "this side's results", "the driver sends them at once"),
         S.DONE_WAIT: Wait(10.0, "the client's goodbye (IPERF_DONE)", "it does not matter now"),
-        **_OVER,
+        **dict.fromkeys(_ENDS[Role.SERVER], _OVER),
     },
 }
 """How long each state of a role may last.
@@ -267,12 +270,26 @@ _COMMANDS_ANYWHERE = {
     Role.CLIENT: (T.ABORT, T.GIVE_UP),
     Role.SERVER: (T.FAIL, T.TERMINATE),
 }
+COMMANDS: Mapping[Role, tuple[Trigger, ...]] = {
+    Role.CLIENT: (
+        *(T.START, T.STREAMS_OPENED, T.END_TEST, T.SEND_RESULTS),
+        *_COMMANDS_ANYWHERE[Role.CLIENT],
+    ),
+    Role.SERVER: (
+        *(T.START, T.DENY, T.ACCEPT_PARAMETERS, T.REFUSE, T.STREAMS_READY),
+        *(T.REQUEST_RESULTS, T.SEND_RESULTS, *_COMMANDS_ANYWHERE[Role.SERVER]),
+    ),
+}
+"""What a role's driver can ask for; in a state that is over, each does nothing."""
+
 BYTE_TRIGGERS = (*(Trigger[word.name] for word in Wire), T.OTHER_BYTE)
 """What one byte of the control connection can be."""
 
 
 def triggers_of(role: Role, state: State) -> tuple[Trigger, ...]:
     """Every trigger that must have a row in `state`: what its reading, wait and role can raise."""
+    if state in TERMINAL:
+        return (T.EOF, T.TIMEOUT, *COMMANDS[role])
     by_reading: dict[Reading, tuple[Trigger, ...]] = {
         Reading.BYTES: BYTE_TRIGGERS,
         Reading.COOKIE: (T.COOKIE, T.NOT_A_COOKIE),
@@ -288,7 +305,7 @@ def triggers_of(role: Role, state: State) -> tuple[Trigger, ...]:
 
 def _complete(role: Role, rows: Table, anywhere: dict[Trigger, Transition]) -> Table:
     """The written rows, then those that hold in any state; a state byte without a row counts as
-    any other byte, and a state that is over swallows everything."""
+    any other byte, and a state that is over swallows what its driver still asks or reports."""
     table = dict(rows)
     for state in READS[role]:
         for trigger in triggers_of(role, state):
@@ -296,9 +313,7 @@ def _complete(role: Role, rows: Table, anywhere: dict[Trigger, Transition]) -> T
                 table[state, trigger] = Transition(state)
             elif trigger in anywhere:
                 table.setdefault((state, trigger), anywhere[trigger])
-        if state in TERMINAL:
-            table[state, T.TIMEOUT] = Transition(state)
-        elif READS[role][state] is Reading.BYTES:
+        if READS[role][state] is Reading.BYTES:
             for trigger in BYTE_TRIGGERS:
                 table.setdefault((state, trigger), table[state, T.OTHER_BYTE])
     return table
@@ -310,3 +325,21 @@ TRANSITIONS: Mapping[Role, Table] = {
 }
 """(state, trigger) -> what follows, for each role. All changes of state are rows of this table;
 a trigger without a row is either impossible in that state or a command that is not legal there."""
+
+
+def _ignored_bytes(role: Role, state: State) -> bytes:
+    table = TRANSITIONS[role]
+    words = {int(word): Trigger[word.name] for word in Wire}
+    rows = [table.get((state, words.get(byte, T.OTHER_BYTE))) for byte in range(256)]
+    return bytes(byte for byte, row in enumerate(rows) if row == Transition(state))
+
+
+IGNORED_BYTES: Mapping[Role, Mapping[State, bytes]] = {
+    role: {
+        state: _ignored_bytes(role, state)
+        for state, reading in READS[role].items()
+        if reading is Reading.BYTES
+    }
+    for role in Role
+}
+"""Bytes that do nothing in a state: they can be dropped many at a time."""

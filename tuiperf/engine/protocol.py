@@ -33,6 +33,7 @@ from tuiperf.engine.control_endings import (
 from tuiperf.engine.control_parameters import stream_count, test_length_s
 from tuiperf.engine.control_table import (
     FRAME_INTERRUPTS,
+    IGNORED_BYTES,
     LIMITS,
     OPENING_PER_STREAM_S,
     READS,
@@ -141,7 +142,12 @@ def make_cookie() -> bytes:
 
 
 class Connection:
-    """One end of one control connection, for one test. Use `Client` or `Server`."""
+    """One end of one control connection, for one test. Use `Client` or `Server`.
+
+    A command is legal where the table has a row for it, else it raises LocalProtocolError and
+    changes nothing. Once `want_close` is set, every command is legal and does nothing: the peer may
+    have left in the very bytes that brought the event which the driver is answering.
+    """
 
     def __init__(self, role: Role, state: State, cookie: bytes, parameters: JsonObject) -> None:
         self.role = role
@@ -214,16 +220,21 @@ class Connection:
 
     # The table's engine
 
+    def _check(self, command: Trigger) -> None:
+        if (self._state, command) not in self._table:
+            raise LocalProtocolError(f"{command.value} in state {self._state.name}")
+
     def _command(self, trigger: Trigger) -> list[Event]:
-        if (self._state, trigger) not in self._table:
-            raise LocalProtocolError(f"{trigger.value} in state {self._state.name}")
+        self._check(trigger)
         return self._apply(trigger) + self._pump()
 
     def _send_results(self, results: JsonObject) -> list[Event]:
+        self._check(Trigger.SEND_RESULTS)
         self._json_due = results
         return self._command(Trigger.SEND_RESULTS)
 
     def _send_error(self, trigger: Trigger, code: int, errno: int) -> list[Event]:
+        self._check(trigger)
         self._error_due = (code, errno)
         return self._command(trigger)
 
@@ -279,6 +290,7 @@ class Connection:
     # Bytes into triggers, one reader for each `Reading`
 
     def _read_byte(self) -> Optional[_Found]:
+        self._incoming = self._incoming.lstrip(IGNORED_BYTES[self.role][self._state])
         if not self._incoming:
             return None
         byte = self._incoming[0]
@@ -365,11 +377,11 @@ class Client(Connection):
         return self._send_results(results)
 
     def abort(self) -> list[Event]:
-        """This client is being stopped: send CLIENT_TERMINATE. Harmless when all is over."""
+        """This client is being stopped: send CLIENT_TERMINATE."""
         return self._command(Trigger.ABORT)
 
     def give_up(self) -> list[Event]:
-        """This client met an error of its own: send IPERF_DONE. Harmless when all is over."""
+        """This client met an error of its own: send IPERF_DONE."""
         return self._command(Trigger.GIVE_UP)
 
 
@@ -404,11 +416,11 @@ class Server(Connection):
         return self._send_results(results)
 
     def fail(self, code: int, errno: int = 0) -> list[Event]:
-        """This server met an error: SERVER_ERROR with its number. Harmless when all is over."""
+        """This server met an error: SERVER_ERROR with its number."""
         return self._send_error(Trigger.FAIL, code, errno)
 
     def terminate(self) -> list[Event]:
-        """This server is being stopped: send SERVER_TERMINATE. Harmless when all is over."""
+        """This server is being stopped: send SERVER_TERMINATE."""
         return self._command(Trigger.TERMINATE)
 
     def _limit_s(self, seconds: Optional[float]) -> Optional[float]:
