@@ -16,6 +16,7 @@ from pathlib import Path
 
 TUIPERF = [sys.executable, "-m", "tuiperf"]
 TIMEOUT_S = 60
+PRESS_AGAIN_S = 1.0
 PORT_LINE = re.compile(rb"Server listening on (\d+)")
 
 
@@ -44,8 +45,17 @@ def tuiperf(
     )
 
 
-def on_a_terminal(home: Path, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run the command with a terminal as stdin, stdout and stderr; its exit code and output."""
+def on_a_terminal(
+    home: Path,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    once: bytes = b"",
+    press: bytes = b"",
+) -> tuple[int, str]:
+    """Run the command with a terminal as stdin, stdout and stderr; its exit code and output.
+
+    When `once` was shown, `press` is typed now and then until the command ends.
+    """
     master, slave = pty.openpty()
     try:
         with subprocess.Popen(
@@ -57,16 +67,20 @@ def on_a_terminal(home: Path, *words: str, env: Mapping[str, str] | None = None)
             start_new_session=True,
         ) as child:
             os.close(slave)
-            shown = _read_all(master, child)
+            shown = _read_all(master, child, once, press)
             return child.wait(TIMEOUT_S), shown.decode("utf-8", "replace")
     finally:
         os.close(master)
 
 
-def _read_all(fd: int, child: subprocess.Popen[bytes]) -> bytes:
+def _read_all(fd: int, child: subprocess.Popen[bytes], once: bytes, press: bytes) -> bytes:
     data = b""
     deadline_s = time.monotonic() + TIMEOUT_S
+    pressed_s = 0.0
     while time.monotonic() < deadline_s:
+        if press and once in data and time.monotonic() - pressed_s > PRESS_AGAIN_S:
+            os.write(fd, press)
+            pressed_s = time.monotonic()
         if not select.select([fd], [], [], 0.1)[0]:
             if child.poll() is not None:
                 break

@@ -6,6 +6,8 @@ import shlex
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tuiperf.cli import help as help_page
 from tuiperf.cli.grammar import COMMANDS, NOT_YET, OPTIONS
@@ -416,6 +418,24 @@ def test_run_may_name_its_host_as_iperf3_does() -> None:
 )
 def test_help_and_version_answer_before_anything_else(line: str, command: str) -> None:
     assert read(line) == Invocation(command)
+
+
+WORDS = [name for option in OPTIONS for name in option.names]
+VALUES = ["1", "-1", "0", "x", "10M", "1M/5", "::1", "[::1]:5", "a:1", "fe80::1%lo", "", "9" * 400]
+
+
+@given(st.lists(st.one_of(st.sampled_from([*WORDS, *VALUES, *COMMANDS]), st.text(max_size=9))))
+def test_any_words_give_an_invocation_or_one_line(words: list[str]) -> None:
+    try:
+        found = parse(words)
+    except UsageError as error:
+        assert error.text
+        return
+    if found.client is not None:
+        found.client.check()
+        assert ClientSpec.from_json(found.client.to_json()) == found.client
+    if found.server is not None:
+        assert ServerSpec.from_json(found.server.to_json()) == found.server
 
 
 def test_the_help_fits_80_columns_and_names_every_option() -> None:

@@ -19,6 +19,7 @@ from tests.cli.commands import (
     tuiperf,
 )
 
+CTRL_Q = b"\x11"
 DEMO = ("demo", "-t", "1", "-C", "cubic")
 
 
@@ -192,6 +193,23 @@ def test_a_terminal_gets_colour_unless_it_is_not_wanted(tmp_path: Path) -> None:
         code, shown = on_a_terminal(tmp_path, *DEMO, "--plain", env=env)
         assert code == 0
         assert "\x1b" not in shown
+
+
+def test_a_good_terminal_gets_the_screen_and_keeps_the_summary(tmp_path: Path) -> None:
+    code, shown = on_a_terminal(tmp_path, *DEMO, once=b"\x1b[?1049h", press=CTRL_Q)
+    assert code in (0, 1)  # 1: it was left before any data
+    assert "plain text" not in shown
+    left = shown.rpartition("\x1b[?1049l")[2]
+    assert "127.0.0.1" in left
+    assert "Traceback" not in shown
+
+
+def test_a_recording_opens_on_the_screen(tmp_path: Path) -> None:
+    record = tmp_path / "run.jsonl.gz"
+    tuiperf(tmp_path, *DEMO, "--record", str(record))
+    code, shown = on_a_terminal(tmp_path, "replay", str(record), once=b"\x1b[?1049h", press=CTRL_Q)
+    assert code == 0
+    assert "goodput" in shown.rpartition("\x1b[?1049l")[2]
 
 
 def test_a_dumb_terminal_gets_text_and_the_reason(tmp_path: Path) -> None:
