@@ -10,7 +10,6 @@ import mmap
 import os
 import socket
 import time
-from contextlib import suppress
 from typing import NamedTuple
 
 from . import counters as shared
@@ -21,7 +20,6 @@ DEFAULT_BLOCK_BYTES = 131072
 
 _LONGEST_WRITE_BYTES = 1 << 20
 _WRITE_S = 0.002  # a write should take no longer at the speed of the line
-_REVIEW_WRITES = 16
 _REVIEW_S = 0.1
 _UNIT_BYTES = 131072
 _DIGITS = b"0123456789"
@@ -78,26 +76,33 @@ class _Payload:
 class _Unpaced:
     """Sizes of writes for a sender without a rate: whole blocks worth about 2 ms of the line."""
 
+    writes = 16  # of the same size, one after the other
+
     def __init__(self, block_bytes: int) -> None:
         self._block_bytes = block_bytes
         self._most = max(1, _LONGEST_WRITE_BYTES // block_bytes)
         self._size = block_bytes
         self._reviewed_s = time.monotonic()
         self._reviewed_bytes = 0
+        self.review_s = self._reviewed_s + _REVIEW_S  # even if fewer than `writes` were made
 
     def next_size(self, sent: int) -> int:
         now_s = time.monotonic()
         passed_s = now_s - self._reviewed_s
         moved = sent - self._reviewed_bytes
-        if moved >= _REVIEW_WRITES * self._size or passed_s >= _REVIEW_S:
+        if moved >= self.writes * self._size or now_s >= self.review_s:
             blocks = int(moved / max(passed_s, 1e-6) * _WRITE_S / self._block_bytes)
             self._size = max(1, min(blocks, self._most)) * self._block_bytes
             self._reviewed_s, self._reviewed_bytes = now_s, sent
+            self.review_s = now_s + _REVIEW_S
         return self._size
 
 
 class _Paced:
     """Sizes of writes for a sender with a rate. Sleeps until a piece is due."""
+
+    writes = 1
+    review_s = 0.0
 
     def __init__(self, plan: Plan) -> None:
         self._piece = pacing.piece_bytes(plan.rate_bps, plan.block_bytes, plan.burst_blocks)
@@ -158,22 +163,29 @@ def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Non
     os.read(counters.gate, 1)
     pace = _Paced(plan) if plan.rate_bps else _Unpaced(plan.block_bytes)
     allowance = _Allowance(counters, slot, plan.block_bytes)
-    fd = sock.fileno()
+    phase, limit, run = shared.PHASE, shared.LIMIT, shared.RUN
+    fd, sent_at = sock.fileno(), base + shared.SENT
+    writev, clock = os.writev, time.monotonic
     sent = size = 0
     parts: list[memoryview] = []
     try:
-        while words[shared.PHASE] == shared.RUN:
+        while words[phase] == run:
             wanted = pace.next_size(sent)
-            limited = wanted > 0 and words[shared.LIMIT] > 0
+            limited = wanted > 0 and words[limit] > 0
             if limited:
                 wanted = allowance.claim(wanted)
             if not wanted:
                 continue
             if wanted != size:
                 size, parts = wanted, payload.of(wanted)
-            with suppress(BlockingIOError):
-                sent += os.writev(fd, parts)
-                words[base + shared.SENT] = sent
+            try:
+                for _ in range(pace.writes):
+                    sent += writev(fd, parts)
+                    words[sent_at] = sent
+                    if words[limit] or words[phase] != run or clock() > pace.review_s:
+                        break
+            except BlockingIOError:
+                pass
             if limited:
                 allowance.settle()
     except OSError as error:
