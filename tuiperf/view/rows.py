@@ -37,6 +37,9 @@ ROLES = (
 
 _BREAKS = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Me"}
+_UNSHOWABLE = {*map(chr, range(0x1F3FB, 0x1F400)), "\u3164", "\uffa0"}  # modifiers, fillers
+_WIDE_SINCE_16 = ((0x2630, 0x2637), (0x268A, 0x268F), (0x4DC0, 0x4DFF), (0x1D300, 0x1D376))
+_JAMO = ((0x1160, 0x11FF), (0xD7B0, 0xD7FF))  # the parts of a syllable that take no cell
 _ASCII_WORDS = str.maketrans(
     {
         "→": "->",
@@ -73,7 +76,7 @@ def escape(text: str, limit: int = 1000) -> str:
         return text[:limit]
     shown = []
     for char in unicodedata.normalize("NFC", text[:limit].translate(_BREAKS)):
-        if unicodedata.category(char) in _HIDDEN:
+        if unicodedata.category(char) in _HIDDEN or char in _UNSHOWABLE:
             shown.append(_code(char))
         else:
             shown.append(char)
@@ -168,16 +171,24 @@ ASCII = Glyphs(
 
 
 def cell_width(text: str) -> int:
-    """Cells a terminal gives to an escaped text: two for East Asian wide, none for marks."""
+    """Cells a terminal gives to an escaped text: two for East Asian wide, none for marks.
+
+    Widths of Unicode Annex 11, with what version 16 made wide.
+    """
     if text.isascii():
         return len(text)
     return sum(_char_width(char) for char in text)
 
 
 def _char_width(char: str) -> int:
-    if unicodedata.category(char) == "Mn":
+    if unicodedata.category(char) in ("Mn", "Mc") or _within(char, _JAMO):
         return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    wide = unicodedata.east_asian_width(char) in "WF" or _within(char, _WIDE_SINCE_16)
+    return 2 if wide else 1
+
+
+def _within(char: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(first <= ord(char) <= last for first, last in ranges)
 
 
 def cut(text: str, width: int, ellipsis: str = "…") -> str:

@@ -10,7 +10,7 @@ from tuiperf.session import Direction, Headline, Session, headline
 
 from .numbers import Units, share, size, units_of
 from .readings import directions, retransmitted_share, sends_here
-from .rows import UNICODE, Glyphs, Row, Run, joined, pad, wrap
+from .rows import UNICODE, Glyphs, Row, Run, fit, joined, pad, row_width, wrap
 from .verdicts import ROLE_OF, level_glyph
 
 _LABEL = 13
@@ -44,7 +44,11 @@ def summary_rows(
             page.wrapped("note", note.text, "look")
     if recording:
         page.line("recording", [(page.glyphs.text(recording), "muted")])
-    return page.rows
+    return [_bounded(row, page) for row in page.rows]
+
+
+def _bounded(row: Row, page: _Page) -> Row:
+    return fit(row, page.width, page.glyphs) if row_width(row) > page.width else row
 
 
 class _Page:
@@ -57,7 +61,8 @@ class _Page:
 
     def line(self, label: str, runs: Sequence[Run]) -> None:
         role = "key" if label == "next" else "label"
-        self.rows.append(joined([(f"  {pad(label, _LABEL)}", role), *runs]))
+        safe = [(self.glyphs.text(text), each) for text, each in runs]
+        self.rows.append(joined([(f"  {pad(label, _LABEL)}", role), *safe]))
 
     def wrapped(self, label: str, text: str, role: str) -> None:
         for line in wrap(self.glyphs.text(text), self.width - _LABEL - 2):
