@@ -14,21 +14,8 @@ START = ["connected", "version", "system_info"]
 MEETING = ["cookie", "tcp_mss_default", "target_bitrate", "fq_rate"]
 BUFFERS = ["sock_bufsize", "sndbuf_actual", "rcvbuf_actual"]
 TEST_START = [
-    "protocol",
-    "num_streams",
-    "blksize",
-    "omit",
-    "duration",
-    "bytes",
-    "blocks",
-    "reverse",
-    "tos",
-    "target_bitrate",
-    "bidir",
-    "fqrate",
-    "interval",
-    "gso",
-    "gro",
+    *["protocol", "num_streams", "blksize", "omit", "duration", "bytes", "blocks", "reverse"],
+    *["tos", "target_bitrate", "bidir", "fqrate", "interval", "gso", "gro"],
 ]
 SPAN = ["start", "end", "seconds", "bytes", "bits_per_second"]
 SNAPSHOT = ["retransmits", "snd_cwnd", "snd_wnd", "rtt", "rttvar", "pmtu", "reorder"]
