@@ -137,7 +137,7 @@ class Measurement:
         self._omitting = False
         self._sample_due_s = self._host_due_s = self._interval_due_s = float("inf")
         self._host_seen: tuple[float, float] = (0.0, 0.0)
-        self._progress: tuple[int, float] = (-1, 0.0)
+        self._progress: tuple[int, float] = (0, 0.0)
         self.results: Optional[Results] = None  # once `finish` has been called
 
     @property
@@ -216,7 +216,7 @@ class Measurement:
         self._interval_due_s = self._after_interval(now_s)
         self._cpu_zero = (now_s, *_own_cpu_s())
         self._host_seen = (now_s, self._cpu_now_s())
-        self._progress = (-1, now_s)
+        self._progress = (0, now_s)
         sock = self.legs[0].sock
         self._emit(
             TestStarted(
