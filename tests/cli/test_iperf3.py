@@ -50,13 +50,15 @@ def test_a_client_prints_one_json_document_with_a_diagnosis(tmp_path: Path) -> N
     assert "error" not in document
 
 
-def test_a_script_leaves_no_recording_behind_unless_it_asks(tmp_path: Path) -> None:
+def test_what_a_client_measured_is_recorded_where_it_asks_or_not_at_all(tmp_path: Path) -> None:
     record = tmp_path / "run.jsonl.gz"
     with server(tmp_path) as (_, port):
-        tuiperf(tmp_path, *towards(port, *SHORT))
+        tuiperf(tmp_path, *towards(port, *SHORT, "--no-record"))
         assert not list(tmp_path.rglob("*.gz"))
         tuiperf(tmp_path, *towards(port, *SHORT, "--record", str(record)))
-    assert list(tmp_path.rglob("*.gz")) == [record]
+        assert list(tmp_path.rglob("*.gz")) == [record]
+        tuiperf(tmp_path, *towards(port, *SHORT))
+    assert len(list((tmp_path / "tuiperf" / "runs").glob("*.gz"))) == 1
     document = json.loads(tuiperf(tmp_path, "replay", str(record), "-J").stdout)
     assert document["end"]["sum_sent"]["bytes"] > 0
 

@@ -93,8 +93,7 @@ def run(asked: Invocation) -> int:
         if asked.server is not None:
             return printer.code(_serve(asked.server, shown, printer))
         if asked.client is not None:
-            by_default = asked.command != "client"  # a script's run leaves nothing behind
-            spec = recorded(asked.client, output.record, by_default=by_default)
+            spec = recorded(asked.client, output.record)
             return printer.code(_measure(spec, shown, printer))
     return 1
 

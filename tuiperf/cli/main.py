@@ -88,7 +88,7 @@ def _live(asked: Invocation) -> int:
     opening = _opening(asked)
     if opening is None:
         return NO_SCREEN_CODE
-    spec = recorded(asked.client, asked.output.record, by_default=True)
+    spec = recorded(asked.client, asked.output.record)
     if opening.screen:
         from tuiperf.app import run_app
 

@@ -35,7 +35,7 @@ class OutputSettings:
     pidfile: str = ""
     surface: str = "auto"  # "tui", "plain", or "auto": the screen where the terminal can
     ascii: bool = False
-    record: str = "auto"  # a file's name, "none", or "auto": the default place, for live runs
+    record: str = "auto"  # a file's name, "none", or "auto": the default place
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from tuiperf.cli.values import UsageError
 from tuiperf.engine.spec import ClientSpec
 
 
-def recorded(spec: ClientSpec, record: str, *, by_default: bool) -> ClientSpec:
+def recorded(spec: ClientSpec, record: str) -> ClientSpec:
     """The spec with its recording's path. `record` is "auto", "none" or a file's name.
 
     Raises UsageError when that file cannot be written; the usual place may fail silently.
     """
     if record == "auto":
-        return replace(spec, recording=_usual_path(spec.host) if by_default else "")
+        return replace(spec, recording=_usual_path(spec.host))
     if record == "none":
         return replace(spec, recording="")
     try:
