@@ -54,7 +54,7 @@ class TuiperfApp(App[None]):
         hz: float = _HZ,
         live: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=True if theme.no_color() else None)
         self.run_screen = RunScreen(
             judge, glyphs, make_feed=make_feed, session=session, recording=recording
         )

@@ -81,7 +81,8 @@ def failure_text(session: Session, lost: str = "") -> str:
     awaited = ""
     if session.failure and session.failure.awaited and session.failure.awaited not in why:
         awaited = f" Awaited: {session.failure.awaited}."
-    return f"{why.rstrip('.')}.{awaited} {kept}"
+    stop = "" if why.endswith((".", "?", "!")) else "."
+    return f"{why}{stop}{awaited} {kept}"
 
 
 def _title(session: Session, width: int, glyphs: Glyphs) -> Row:

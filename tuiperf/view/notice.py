@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+
+from tuiperf.engine.spec import DEFAULT_PORT
 from tuiperf.session import Phase, Session
 
 from .heading import failure_text
 from .rows import UNICODE, Glyphs, Row, fill, fit, wrap
+
+_BUSY = 121  # iperf3's error number for a server that runs another test
 
 PATIENCE_S = 3.0
 """After this long the likely cause of the silence is named."""
@@ -71,19 +76,15 @@ def likely_cause(session: Session, waited_s: float) -> str:
 
 
 def hints(session: Session) -> list[str]:
-    """What to check after a failure before any data."""
-    text = session.failure.text.lower() if session.failure else ""
-    port = session.client.port if session.client else 5201
-    if "refused" in text:
-        return [f"Is a server running there? On {session.peer}: tuiperf -s -p {port}"]
-    if "timed out" in text or "timeout" in text:
-        return [
-            f"Check that port {port} is open for TCP on the way and on {session.peer} itself.",
-        ]
-    if "busy" in text:
+    """What to do after a failure before any data; the failure's own words name the cause."""
+    failure = session.failure
+    if failure is None:
+        return []
+    port = session.client.port if session.client else DEFAULT_PORT
+    if failure.errno == errno.ECONNREFUSED:
+        return [f"Start one on {session.peer} with: tuiperf -s -p {port}. Then press r."]
+    if failure.code == _BUSY:
         return ["An iperf3 server runs one test at a time: press r to try again."]
-    if "resolve" in text or "name" in text:
-        return ["Check the spelling, or give the address in numbers."]
     return []
 
 

@@ -27,7 +27,8 @@ def summary_rows(
 ) -> list[Row]:
     """What was tested, both ends' totals, why they differ, the verdicts and what went wrong.
 
-    Rows are at most `width` cells wide and not padded.
+    Rows are at most `width` cells wide and not padded; only the recording's path, which has to be
+    copied whole, may be longer.
     """
     page = _Page(max(30, width), glyphs)
     units = units or units_of(session)
@@ -42,9 +43,11 @@ def summary_rows(
     for note in session.notes:
         if note.level == "warning":
             page.wrapped("note", note.text, "look")
+    rows = [_bounded(row, page) for row in page.rows]
     if recording:
-        page.line("recording", [(page.glyphs.text(recording), "muted")])
-    return [_bounded(row, page) for row in page.rows]
+        label = (f"  {pad('recording', _LABEL)}", "label")
+        rows.append([label, (page.glyphs.text(recording), "muted")])
+    return rows
 
 
 def _bounded(row: Row, page: _Page) -> Row:
