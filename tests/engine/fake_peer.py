@@ -71,7 +71,7 @@ def reset(sock: socket.socket) -> None:
 
 
 class ServerSide:
-    """A server's end of one test, in steps. `said` is everything the client sent."""
+    """A server's end of one test, in steps."""
 
     def __init__(self, listener: socket.socket, control: socket.socket) -> None:
         self.listener = listener
@@ -79,6 +79,7 @@ class ServerSide:
         self.data: list[socket.socket] = []
         self.parameters: dict[str, Any] = {}
         self.client_results: dict[str, Any] = {}
+        self.received_bytes = 0
         self._readers: list[threading.Thread] = []
 
     def expect(self, word: bytes) -> None:
@@ -112,7 +113,7 @@ class ServerSide:
     def run(self) -> None:
         self.say(TEST_RUNNING)
         for sock in self.data:
-            thread = threading.Thread(target=_drain, args=(sock,), daemon=True)
+            thread = threading.Thread(target=self._drain, args=(sock,), daemon=True)
             thread.start()
             self._readers.append(thread)
 
@@ -158,6 +159,11 @@ class ServerSide:
                 data += more
         return data
 
+    def _drain(self, sock: socket.socket) -> None:
+        with suppress(OSError):
+            while more := sock.recv(1 << 20):
+                self.received_bytes += len(more)
+
     def close(self, end: Callable[[socket.socket], None] = socket.socket.close) -> None:
         for sock in (self.control, *self.data):
             with suppress(OSError):
@@ -165,12 +171,6 @@ class ServerSide:
             end(sock)
         for thread in self._readers:
             thread.join(PATIENCE_S)
-
-
-def _drain(sock: socket.socket) -> None:
-    with suppress(OSError):
-        while sock.recv(1 << 20):
-            pass
 
 
 Script = Callable[[ServerSide], None]
