@@ -153,6 +153,7 @@ class TestWholeTests:
     def test_test_may_end_before_test_running_came(self) -> None:
         client = client_in(State.STARTED)
         client.end_test()
+        assert client.bytes_to_send() == b"\x04"
         assert client.receive(b"\x02\x0d") == [ResultsRequested()]
 
     def test_results_that_come_before_ours_are_kept(self) -> None:
@@ -289,7 +290,9 @@ class TestWaits:
                 machine_in(role, state).timed_out()
 
     def test_connecting_times_out_with_103(self) -> None:
-        assert failure(client_in(State.CONNECTING).timed_out()).code == 103
+        client = client_in(State.CONNECTING)
+        assert failure(client.timed_out()).code == 103
+        assert client.bytes_to_send() == b""
 
 
 CLIENT_LISTENING = [
@@ -422,6 +425,7 @@ class TestClientMeetsTrouble:
         error = failure(client.eof())
         assert error.code == 109
         assert LIMITS[Role.CLIENT][state].awaited in error.hint
+        assert client.bytes_to_send() == b""
         assert client.want_close
 
     def test_test_start_before_all_streams_are_open_means_no_bidir(self) -> None:
@@ -486,10 +490,11 @@ class TestClientLeaves:
 
     @pytest.mark.parametrize("state", [State.CONNECTING, State.STRANGER, State.ERROR_NUMBERS])
     def test_nothing_is_said_where_nobody_listens(self, state: State) -> None:
-        client = client_in(state)
-        client.abort()
-        assert client.bytes_to_send() == b""
-        assert client.state is State.ABORTED
+        for command in ("abort", "give_up"):
+            client = client_in(state)
+            assert getattr(client, command)() == []
+            assert client.bytes_to_send() == b""
+            assert client.state is State.ABORTED
 
     @pytest.mark.parametrize("state", [State.DONE, State.FAILED, State.ABORTED])
     def test_leaving_twice_does_no_harm(self, state: State) -> None:
@@ -525,11 +530,12 @@ class TestServerMeetsTrouble:
     @pytest.mark.parametrize(
         "state", [State.DECIDING, State.OPENING, State.RUNNING, State.ENDING, State.REPORTING]
     )
-    def test_unknown_byte_is_answered_with_110(self, state: State) -> None:
+    @pytest.mark.parametrize("byte", [0, 2, 3, 9, 10, 11, 13, 14, 15, 99, 0xFD, 0xFE, 0xFF])
+    def test_unknown_byte_is_answered_with_110(self, state: State, byte: int) -> None:
         server = server_in(state)
-        assert failure(server.receive(b"\x63\x04")).code == 110
+        assert failure(server.receive(bytes((byte, 4)))).code == 110
         assert server.bytes_to_send() == b"\xfe\x00\x00\x00\x6e\x00\x00\x00\x00"
-        assert server.want_close
+        assert server.state is State.FAILED
 
     @pytest.mark.parametrize(
         ("frame", "hint"),
@@ -776,11 +782,29 @@ class TestTable:
                 assert row == (state, (), None)
 
     @pytest.mark.parametrize("role", Role)
-    def test_every_end_tells_the_driver_unless_it_asked_for_it(self, role: Role) -> None:
+    def test_what_the_driver_is_told_fits_the_end(self, role: Role) -> None:
+        left = State.FAILED if role is Role.CLIENT else State.CLOSED
+        whole = State.DONE if role is Role.CLIENT else State.CLOSED
+        ends = {Failed: State.FAILED, PeerTerminated: left, Finished: whole}
         for (state, trigger), row in TRANSITIONS[role].items():
-            asked_for = trigger.value.endswith("()")
-            if row.target in TERMINAL and state not in TERMINAL and not asked_for:
-                assert row.event in (Failed, PeerTerminated, Finished)
+            if state in TERMINAL or trigger in TABLE_COMMANDS[role]:
+                assert row.event is None
+            elif row.event in ends:
+                assert row.target is ends[row.event]
+            else:
+                assert row.target not in TERMINAL
+
+    @pytest.mark.parametrize("role", Role)
+    def test_a_command_that_ends_a_connection_says_how(self, role: Role) -> None:
+        ends = {
+            **dict.fromkeys((Trigger.ABORT, Trigger.GIVE_UP, Trigger.DENY), State.ABORTED),
+            **dict.fromkeys((Trigger.FAIL, Trigger.REFUSE), State.FAILED),
+            Trigger.TERMINATE: State.ABORTED,
+        }
+        for (state, trigger), row in TRANSITIONS[role].items():
+            if state not in TERMINAL and trigger in TABLE_COMMANDS[role]:
+                over = State.CLOSED if state is State.DONE_WAIT else ends.get(trigger)
+                assert row.target is over if over else row.target not in TERMINAL
 
     def test_commands_of_the_table_are_the_methods_of_the_role(self) -> None:
         for role, kind in ((Role.CLIENT, Client), (Role.SERVER, Server)):
