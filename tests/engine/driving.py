@@ -17,6 +17,7 @@ from tuiperf.engine.client import run_client
 from tuiperf.engine.spec import ClientSpec, ServerSpec, TestSpec
 from tuiperf.engine.stops import Stops
 from tuiperf.events import (
+    Connected,
     Event,
     Failed,
     Interval,
@@ -57,6 +58,11 @@ class Run:
         """The failure of a run that failed: reported once, before the end."""
         assert self.outcome == "failed"
         return self.one(Failed)
+
+    @property
+    def failed_as(self) -> int:
+        """The number of the failure, 0 for none."""
+        return self.failure.code if self.outcome == "failed" else 0
 
     @property
     def notes(self) -> dict[str, str]:
@@ -179,6 +185,14 @@ class EngineProcess:
         begun = self.taken
         self.next(RunEnded)
         return Run(self.events[begun : self.taken])
+
+    def run_of(self, client: Run) -> Run:
+        """A server's run with this client; those before it count as seen."""
+        cookie = client.all(Connected)[-1].cookie
+        while True:
+            found = self.next_run()
+            if cookie in [connected.cookie for connected in found.all(Connected)]:
+                return found
 
     def rest(self) -> Run:
         """Everything from the start to the end of the process."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import sys
 import time
-from typing import Any
+from types import FrameType
+from typing import Any, Optional
 
 from tuiperf.events import Event, Failed, RunEnded, StreamSample, to_line
 
@@ -28,20 +30,24 @@ SPEC_S = 10.0
 MAX_SPEC_BYTES = 64 * 1024
 MAX_WAITING_BYTES = 256 * 1024  # what may wait for a slow reader
 LAST_WORDS_S = 2.0
+RETRY_S = 0.1
 
 
 class EventPipe:
     """Writes events to a pipe without ever blocking.
 
     What the reader does not take waits up to a limit; samples give way first, at a quarter of it,
-    so that the rarer events get through. The end of a run is never dropped.
+    so that the rarer events get through. The end of a run is never dropped. While something waits
+    a timer (SIGALRM) tries again, for the next event may be long in coming.
     """
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._number = 0
         self._waiting = bytearray()
+        self._pushing = False
         os.set_blocking(fd, False)
+        signal.signal(signal.SIGALRM, self._on_timer)
 
     def write(self, event: Event) -> None:
         """Send one event, or drop it."""
@@ -51,16 +57,23 @@ class EventPipe:
             self._waiting += to_line(event, number).encode() + b"\n"
         self._push()
 
+    def _on_timer(self, number: int, frame: Optional[FrameType]) -> None:
+        self._push()
+
     def _push(self) -> None:
-        while self._waiting:
-            try:
-                sent = os.write(self._fd, self._waiting)
-            except BlockingIOError:
-                return
-            except OSError:
-                self._waiting.clear()
-                return
-            del self._waiting[:sent]
+        """Write what the pipe takes. The timer may come in the middle; it then does nothing."""
+        if self._pushing:
+            return
+        self._pushing = True
+        try:
+            while self._waiting:
+                del self._waiting[: os.write(self._fd, self._waiting)]
+        except BlockingIOError:
+            signal.setitimer(signal.ITIMER_REAL, RETRY_S)
+        except OSError:
+            self._waiting.clear()
+        finally:
+            self._pushing = False
 
     def close(self) -> None:
         """Give a reader that is only slow a last chance."""
@@ -68,6 +81,7 @@ class EventPipe:
         while self._waiting and time.monotonic() < deadline_s:
             select.select([], [self._fd], [], 0.1)
             self._push()
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def read_spec(fd: int) -> dict[str, Any]:
