@@ -38,7 +38,7 @@ def session_of(events: Iterable[ev.Event]) -> Session:
 
 def rate_at(path: Path, at_s: float) -> float:
     """A rate like that of a real flow: slow start, losses with a slow recovery, a little noise."""
-    level = min(1.0, 0.06 * math.exp(at_s * 3.2))
+    level = min(1.0, 0.06 * math.exp(min(at_s, 10.0) * 3.2))
     for lost_s in path.loss_at_s:
         if 0 <= at_s - lost_s < 1.5:
             level *= 0.55 + 0.3 * (at_s - lost_s)

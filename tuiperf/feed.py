@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -78,6 +79,7 @@ class EngineFeed:
         self._mending: asyncio.Task[None] | None = None
         self._held: list[Event] = []
         self._errors = b""
+        self._rebuild_s = 0.0  # what the last rebuild took: long runs are not rebuilt all the time
 
     async def run(self) -> str:
         try:
@@ -160,8 +162,10 @@ class EngineFeed:
 
     async def _mend(self) -> None:
         self._gap = False
-        await asyncio.sleep(MEND_S)
+        await asyncio.sleep(max(MEND_S, 10 * self._rebuild_s))
+        begun_s = time.monotonic()
         await self._rebuild()
+        self._rebuild_s = time.monotonic() - begun_s
         self._mending = None
 
     async def _rebuild(self) -> None:

@@ -187,6 +187,18 @@ def test_the_chart_starts_at_zero_and_keeps_its_axis() -> None:
     assert late[-2].count("█") > early[-2].count("█") > 5
 
 
+def test_the_chart_stays_the_same_until_a_column_is_full() -> None:
+    pages: dict[tuple[object, ...], list[str]] = {}
+    states = set()
+    for tenths in range(20, 60):
+        session = made.session_of(made.part(seconds=tenths / 10))
+        state = chart.chart_state(session, 60)[1:]
+        shown = texts(chart.chart_rows(session, 60, 8))
+        assert pages.setdefault(state, shown) == shown
+        states.add(state)
+    assert 5 <= len(states) <= 10
+
+
 def test_a_dip_is_marked_but_a_start_is_not() -> None:
     session = made.session_of(made.part(seconds=14))
     rows = chart.chart_rows(session, 108, 10)

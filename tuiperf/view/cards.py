@@ -231,7 +231,8 @@ def _cwnd_card(session: Session, verdicts: Sequence[Verdict]) -> Card:
     rate_bps = rate_now_bps(session, way) if way else None
     idle_us = min_rtt_us(session, way)
     if rate_bps and idle_us and now_bytes is not None:
-        note = f"BDP {kilobytes(rate_bps / 8 * idle_us / 1e6)}"
+        bdp_bytes = rate_bps / 8 * idle_us / 1e6
+        note = f"BDP {kilobytes(bdp_bytes)}" if bdp_bytes >= 1000 else ""
     return Card(
         "cwnd",
         "CWND",

@@ -81,6 +81,15 @@ def chart_rows(
     return fill(rows, width, height)
 
 
+def chart_state(session: Session, width: int) -> tuple[object, ...]:
+    """What the chart of this width depends on: while it stays equal, so does the picture."""
+    end_s = axis_end_s(session)
+    column_s = end_s / max(1, width - _LABEL_WIDTH - 3)
+    newest = [flow.ticks.last for flow in session.flows.values()]
+    filled = tuple(int((tick.test_s + 1e-6) / column_s) if tick else 0 for tick in newest)
+    return id(session), filled, end_s, session.ended is not None
+
+
 class _Frame(NamedTuple):
     """What the curves of one chart share."""
 

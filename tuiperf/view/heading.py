@@ -121,10 +121,16 @@ def _parts(session: Session, glyphs: Glyphs) -> list[Row]:
         name = f"{test.protocol.upper()}{many} {glyphs.text(congestion)}".rstrip()
         parts.append([bar, (name, "text")])
     if session.connection is not None:
-        host = session.connection.remote_host
-        shown = f"[{host}]" if ":" in host else host
-        parts.append([bar, (glyphs.text(f"{shown}:{session.connection.remote_port}"), "muted")])
+        parts.append([bar, (glyphs.text(_address(session)), "muted")])
     return parts
+
+
+def _address(session: Session) -> str:
+    assert session.connection is not None
+    host, port = session.connection.remote_host, session.connection.remote_port
+    if host == session.peer:
+        return f"port {port}"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _state(session: Session, glyphs: Glyphs, lost: str) -> Row:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from tuiperf.events import Interval, StreamInterval
@@ -55,10 +57,11 @@ def interval_rows(
     if width < 1 or height < 1:
         return []
     units = units or units_of(session)
-    lines = table_lines(session, each_stream, room=height - 1)
-    top_bps = max((line.rate_bps for line in lines if line.stream is None), default=0.0)
+    room = height - 1
+    lines = list(islice(_lines(session, each_stream, room), offset + room))
+    shown = lines[clamp_offset(offset, len(lines), height) :][:room]
+    top_bps = max((line.rate_bps for line in shown if line.stream is None), default=0.0)
     layout = _layout(session, width, units, glyphs)._replace(top_bps=top_bps)
-    shown = lines[clamp_offset(offset, len(lines), height) :][: height - 1]
     rows = [_heading(layout), *(_row(layout, line) for line in shown)]
     return fill(rows, width, height)
 
@@ -68,15 +71,18 @@ def clamp_offset(offset: int, lines: int, height: int) -> int:
     return max(0, min(offset, lines - (height - 1)))
 
 
-def table_lines(session: Session, each_stream: bool = False, room: int = 1000) -> list[Line]:
+def table_length(session: Session, each_stream: bool, room: int) -> int:
+    """How many rows the whole table has, where `room` of them can be seen."""
+    return sum(1 for _ in _lines(session, each_stream, room))
+
+
+def _lines(session: Session, each_stream: bool, room: int) -> Iterator[Line]:
     """All rows of the table, newest interval first."""
-    lines: list[Line] = []
     newest = True
     for interval in reversed(list(session.intervals)):
         listed = each_stream or (newest and len(interval.streams) + 1 <= room - 3)
-        lines += _interval_lines(session, interval, listed)
+        yield from _interval_lines(session, interval, listed)
         newest = False
-    return lines
 
 
 def plain_heading(session: Session, glyphs: Glyphs = UNICODE, units: Units | None = None) -> str:
@@ -273,9 +279,9 @@ def _who(session: Session, line: Line, glyphs: Glyphs) -> str:
 
 
 def _time(session: Session, interval: Interval, glyphs: Glyphs) -> str:
-    length_s = interval.end_s - interval.start_s
     asked_s = session.client.interval_s if session.client else 1.0
-    whole = float(asked_s).is_integer() and abs(length_s - round(length_s)) < 0.05
+    complete = interval.end_s - interval.start_s > 0.85 * asked_s
+    whole = float(asked_s).is_integer() and complete
     decimals = 0 if whole else 1
     return f"{interval.start_s:.{decimals}f}{glyphs.dash}{interval.end_s:.{decimals}f}"
 

@@ -107,6 +107,8 @@ def share(part: float, whole: float) -> str:
     percent = 100 * part / whole if whole > 0 else 0.0
     if percent == 0:
         return "0 %"
+    if percent < 0.001:
+        return "< 0.001 %"
     if percent < 1:
         return f"{percent:.3f} %"
     return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuiperf.view.cards import card_rows, cards, one_line
-from tuiperf.view.chart import chart_rows
+from tuiperf.view.chart import chart_rows, chart_state
 from tuiperf.view.heading import failure_rows, heading_rows
-from tuiperf.view.intervals import clamp_offset, interval_rows, table_lines
+from tuiperf.view.intervals import clamp_offset, interval_rows, table_length
 from tuiperf.view.keys import Key, key_row
 from tuiperf.view.notice import notice_rows
 from tuiperf.view.rows import Row, blank
@@ -100,7 +100,16 @@ class Notice(RunWidget):
 
 
 class Chart(RunWidget):
-    """Goodput over time."""
+    """Goodput over time; drawn anew only when a column is full, which saves most of its cost."""
+
+    _drawn: tuple[object, ...] = ()
+
+    def redraw(self) -> None:
+        page = self.page
+        state = (*chart_state(page.session, self.size.width), self.size, page.units)
+        if state != self._drawn and self.display:
+            self._drawn = state
+            super().redraw()
 
     def build(self, width: int, height: int) -> list[Row]:
         page = self.page
@@ -126,7 +135,7 @@ class Intervals(RunWidget):
         """Scroll the table, no further than it goes."""
         page = self.page
         height = self.size.height
-        lines = len(table_lines(page.session, page.each_stream, room=height - 1))
+        lines = table_length(page.session, page.each_stream, height - 1)
         page.scrolled = clamp_offset(page.scrolled + step, lines, height)
         self.redraw()
 
