@@ -229,17 +229,16 @@ class EngineProcess:
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def close(self) -> None:
-        """End it, whatever it does."""
+        """End it, whatever it does; it must manage that by itself."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.close()
+        self.process.stdout.close()
         try:
             self.process.wait(PROMPT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
             raise
-        finally:
-            self.process.stdout.close()
 
     def __enter__(self: P) -> P:
         return self
