@@ -332,13 +332,13 @@ class TestProcesses:
         sender.counters.release()
         wait_until(lambda: receiver.counters.received_bytes(0) > 0)
         for worker in (sender.workers[0], receiver.workers[0]):
-            os.kill(worker.pid, signal.SIGINT)
-            os.kill(worker.pid, signal.SIGHUP)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                os.kill(worker.pid, number)
         before = receiver.counters.received_bytes(0)
         wait_until(lambda: receiver.counters.received_bytes(0) > before + 1_000_000)
-        os.kill(receiver.workers[0].pid, signal.SIGTERM)
+        os.kill(receiver.workers[0].pid, signal.SIGKILL)
         assert receiver.workers[0].reap(PROMPT_S)
-        assert receiver.workers[0].exit_code == -signal.SIGTERM
+        assert receiver.workers[0].exit_code == -signal.SIGKILL
 
     def test_kill(self, ends: Ends) -> None:
         sender, _ = ends(Plan(sends=True))

@@ -28,7 +28,8 @@ BLOCKED_CALL_S = 0.2
 
 _TIMER_SLACK_NS = 1000
 _PARENT_CHECK_S = 0.5
-_IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)  # SIGINT goes to the parent as well
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
+"""What a terminal or timeout(1) sends to the whole group: the parent heeds it, and counts."""
 
 W = TypeVar("W", bound="Worker")
 
