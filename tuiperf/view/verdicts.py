@@ -51,11 +51,12 @@ def verdict_line(
     title = glyphs.text(verdict.title)
     short = glyphs.text(verdict.short)
     room = max(cell_width(title), min(title_width, width - 6 - cell_width(short)))
+    gap = "  " if 5 + room + cell_width(short) <= width else " "
     return fit(
         [
             (f" {level_glyph(verdict.level, glyphs)} ", ROLE_OF[verdict.level]),
             (pad(title, room), "muted" if verdict.level is Level.PENDING else "strong"),
-            ("  ", "text"),
+            (gap, "text"),
             (short, "text"),
         ],
         width,
