@@ -332,7 +332,7 @@ def test_the_same_port_may_be_named_twice() -> None:
         ("x --tui --logfile f", 0, "--tui and --logfile exclude each other"),
         ("replay a -t 3", 0, "replay shows what was measured: --time does not go with it"),
         ("demo -p 5", 0, "demo runs its own server: --port does not go with it"),
-        ("demo x", 0, "'x' belongs to no option"),
+        ("demo x y", 0, "'y' belongs to no option"),
         ("-c [::1", 0, "write [address]:port"),
         ("-c [::1]5201", 0, "write [address]:port"),
         ("-c [lab-b]:5201", 0, "'lab-b' in brackets is no IPv6 address"),

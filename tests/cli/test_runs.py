@@ -20,7 +20,7 @@ from tests.cli.commands import (
 )
 
 CTRL_Q = b"\x11"
-DEMO = ("demo", "-t", "1", "-C", "cubic")
+DEMO = ("demo", "loopback", "-t", "1", "-C", "cubic")
 
 
 def test_the_demo_measures_and_says_why_there_is_no_screen(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_broken_recording_is_one_line(tmp_path: Path, content: bytes, complain
 def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     with subprocess.Popen(
-        [*TUIPERF, "demo", "--plain", "-t", "30", "-i", "0.2", "-C", "cubic"],
+        [*TUIPERF, "demo", "loopback", "--plain", "-t", "30", "-i", "0.2", "-C", "cubic"],
         stdin=subprocess.DEVNULL,
         stdout=write_end,
         stderr=subprocess.PIPE,
@@ -136,7 +136,7 @@ def test_a_pipe_to_head_gets_its_line(tmp_path: Path) -> None:
 
 def test_an_interrupt_ends_a_run_with_its_summary(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [*TUIPERF, "demo", "--plain", "-t", "30", "-C", "cubic"],
+        [*TUIPERF, "demo", "loopback", "--plain", "-t", "30", "-C", "cubic"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -158,7 +158,7 @@ def test_an_interrupt_ends_a_run_with_its_summary(tmp_path: Path) -> None:
 
 def test_the_demos_server_ends_with_it(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [*TUIPERF, "demo", "--plain", "-t", "30", "-C", "cubic"],
+        [*TUIPERF, "demo", "loopback", "--plain", "-t", "30", "-C", "cubic"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         env=environment(tmp_path),

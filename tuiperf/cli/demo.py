@@ -1,4 +1,4 @@
-"""`tuiperf demo`: a server of our own in a child process on a free loopback port."""
+"""`tuiperf demo`: a long path in a lab on this machine, or plain loopback where none can be had."""
 
 from __future__ import annotations
 
@@ -9,18 +9,68 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 
-from tuiperf.cli.options import Invocation
+from tuiperf.cli.options import Invocation, UsageError, parse
 from tuiperf.engine.errors import EngineError
 from tuiperf.engine.sockets import congestion_available
-from tuiperf.engine.spec import ClientSpec, ServerSpec
+from tuiperf.engine.spec import ClientSpec, ServerSpec, TestSpec
 from tuiperf.events import Event, EventError, Failed, Listening, from_line
 
+DEFAULT_PROFILE = "long-fat-pipe"
+PLAIN_PROFILE = "loopback"
 LOOPBACK = "127.0.0.1"
 START_S = 10.0
 END_S = 3.0
+
+
+@contextlib.contextmanager
+def demo_path(asked: Invocation, tell: Callable[[str], None]) -> Iterator[Invocation]:
+    """Bring the profile's path up, move this process to its near side, and end it whatever happens.
+
+    `tell` gets a line about what is measured, and why when it is only loopback. Raises UsageError
+    for a profile that there is not, EngineError when even the server on loopback does not start.
+    """
+    if asked.profile == PLAIN_PROFILE:
+        with demo_server(asked) as towards_it:
+            yield towards_it
+        return
+    from tuiperf.lab import profiles
+    from tuiperf.lab.errors import LabError
+    from tuiperf.lab.run import start
+
+    try:
+        profile = profiles.load(asked.profile or DEFAULT_PROFILE)
+    except LabError as error:
+        raise UsageError(0, str(error)) from None
+    try:
+        lab = start(profile.path, profile=profile.name)
+        lab.near.enter()
+    except LabError as error:
+        tell(f"the demo measures plain loopback, for there is no lab: {error}")
+        with demo_server(asked) as towards_it:
+            yield towards_it
+        return
+    try:
+        tell(f"the demo's path is {profile.name}: {profile.cause}")
+        yield replace(asked, client=_along(asked.client, lab.peer, profile.options))
+    finally:
+        lab.close()
+
+
+def _along(spec: ClientSpec | None, peer: str, options: Sequence[str]) -> ClientSpec:
+    """The test that was asked for, with the profile's own options where nothing else was asked."""
+    spec = replace(spec or ClientSpec(peer), host=peer)
+    theirs = parse(["run", peer, "-C", "cubic", *options]).client
+    if theirs is None:
+        return spec
+    usual, test = TestSpec(), spec.test
+    for name in (each.name for each in fields(TestSpec)):
+        wanted = getattr(theirs.test, name)
+        if getattr(test, name) == getattr(usual, name) != wanted:
+            test = replace(test, **{name: wanted})
+    return replace(spec, test=test)
 
 
 @contextlib.contextmanager

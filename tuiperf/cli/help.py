@@ -12,7 +12,8 @@ _NAMES_WIDTH = 30
 _USAGE = (
     ("tuiperf HOST [options]", "the same as tuiperf run HOST"),
     ("tuiperf run HOST [options]", COMMANDS["run"]),
-    ("tuiperf demo [options]", COMMANDS["demo"]),
+    ("tuiperf demo [PROFILE]", COMMANDS["demo"]),
+    ("tuiperf lab --help", "paths with known faults, made on this machine"),
     ("tuiperf replay FILE", COMMANDS["replay"]),
     ("tuiperf -c HOST [options]", "as iperf3's client: options, text, JSON"),
     ("tuiperf -s [options]", "as iperf3's server"),

@@ -35,6 +35,10 @@ def main(argv: Sequence[str]) -> int:
     """Do what the words ask for and return the exit code."""
     if list(argv) in (["--version"], ["-v"], ["version"]):
         return _version()
+    if list(argv[:1]) == ["lab"]:
+        from tuiperf.cli import lab
+
+        return lab.run(argv[1:])
     from tuiperf.cli.options import UsageError, parse
 
     try:
@@ -64,11 +68,11 @@ def _do(asked: Invocation) -> int:
 
 
 def _demo(asked: Invocation) -> int:
-    from tuiperf.cli.demo import demo_server
+    from tuiperf.cli.demo import demo_path
     from tuiperf.engine.errors import EngineError
 
     try:
-        with demo_server(asked) as towards_it:
+        with demo_path(asked, _complain) as towards_it:
             return _live(towards_it)
     except EngineError as error:
         _complain(f"error - {error}")

@@ -42,8 +42,8 @@ class OutputSettings:
 class Invocation:
     """What a command line asks for.
 
-    `command` is client, server, run, demo, replay, version or help; `file` belongs to replay and
-    `notes` are warnings for stderr.
+    `command` is client, server, run, demo, replay, version or help; `file` belongs to replay,
+    `profile` to demo, and `notes` are warnings for stderr.
     """
 
     command: str
@@ -51,6 +51,7 @@ class Invocation:
     server: ServerSpec | None = None
     output: OutputSettings = OutputSettings()
     file: str = ""
+    profile: str = ""  # the name of a path of the lab
     notes: tuple[str, ...] = ()
 
 
@@ -164,9 +165,11 @@ def _build(command: str, line: _Line, output: OutputSettings) -> Invocation:
             raise UsageError(0, "replay needs one FILE, a recording: tuiperf replay FILE")
         return Invocation(command, output=output, file=line.words[0])
     client = _client(command, line)
+    profile = line.words.pop(0) if command == "demo" and line.words else ""
     if command in ("run", "demo"):
         _no_more_words(command, line)
-        return Invocation(command, client=client, output=output, notes=_notes(line, output))
+        notes = _notes(line, output)
+        return Invocation(command, client=client, output=output, profile=profile, notes=notes)
     return Invocation("client", client=client, output=output, notes=_notes(line, output))
 
 

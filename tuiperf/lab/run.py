@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import tuiperf
 from tuiperf.engine import prctl
@@ -34,6 +34,25 @@ END_S = 5.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Started(Generic[T]):
+    """A function that runs on one side, in a process of its own."""
+
+    def __init__(self, side: str, pid: int, reader: int) -> None:
+        self._side, self._pid, self._reader = side, pid, reader
+
+    def result(self) -> T:
+        """Wait for what it returns, or raise what it raised."""
+        with os.fdopen(self._reader, "rb") as pipe:
+            data = pipe.read()
+        os.waitpid(self._pid, 0)
+        if not data:
+            raise LabError(f"the function on the {self._side} side ended without an answer")
+        fine, value = pickle.loads(data)
+        if not fine:
+            raise value
+        return cast(T, value)
 
 
 @dataclass(frozen=True)
@@ -69,21 +88,17 @@ class Side:
         Its exceptions come back as they are, if they can be pickled. Raises LabError when the
         process ends without an answer. Not for processes with threads.
         """
+        return self.start(function, *args, **kwargs).result()
+
+    def start(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Started[T]:
+        """Begin what `call` does, and go on meanwhile."""
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
             self._answer(writer, lambda: function(*args, **kwargs))
         os.close(writer)
-        with os.fdopen(reader, "rb") as pipe:
-            data = pipe.read()
-        os.waitpid(pid, 0)
-        if not data:
-            raise LabError(f"the function on the {self.name} side ended without an answer")
-        fine, value = pickle.loads(data)
-        if not fine:
-            raise value
-        return cast(T, value)
+        return Started(self.name, pid, reader)
 
     def enter(self) -> None:
         """Move this whole process to this side, for good. Raises LabError."""
