@@ -135,10 +135,12 @@ def run(spec: ClientSpec, watch: Watch | None = None, stop_after_s: float | None
 class EngineProcess:
     """`python -m tuiperf.engine` with a spec, its events read as a test asks for them."""
 
-    def __init__(self, asked: dict[str, Any], *, hasty: bool = False) -> None:
+    def __init__(
+        self, asked: dict[str, Any], *, hasty: bool = False, python: str = sys.executable
+    ) -> None:
         module = "tests.engine.hasty_engine" if hasty else "tuiperf.engine"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            [python, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[2],
@@ -151,12 +153,12 @@ class EngineProcess:
         self.say(json.dumps(asked))
 
     @classmethod
-    def client(cls, spec: ClientSpec, *, hasty: bool = False) -> EngineProcess:
-        return cls({"client": spec.to_json()}, hasty=hasty)
+    def client(cls, spec: ClientSpec, *, python: str = sys.executable) -> EngineProcess:
+        return cls({"client": spec.to_json()}, python=python)
 
     @classmethod
-    def server(cls, spec: ServerSpec, *, hasty: bool = False) -> EngineProcess:
-        return cls({"server": spec.to_json()}, hasty=hasty)
+    def server(cls, spec: ServerSpec) -> EngineProcess:
+        return cls({"server": spec.to_json()})
 
     def say(self, line: str) -> None:
         """Write one line to the engine's stdin."""
@@ -250,9 +252,11 @@ class EngineProcess:
 class OurServer(EngineProcess):
     """Our server in a process of its own, on a free port of loopback."""
 
-    def __init__(self, *, hasty: bool = False, **settings: Any) -> None:
+    def __init__(
+        self, *, hasty: bool = False, python: str = sys.executable, **settings: Any
+    ) -> None:
         spec = replace(ServerSpec(port=0, bind_host="127.0.0.1"), **settings)
-        super().__init__({"server": spec.to_json()}, hasty=hasty)
+        super().__init__({"server": spec.to_json()}, hasty=hasty, python=python)
         self.port = self.next(Listening).port
 
 

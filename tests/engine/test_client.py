@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,3 +226,69 @@ def test_stopped_at_once_the_run_still_has_its_own_results(port: int) -> None:
     done = run(client_spec(port, short(time_s=60)), watch)
     assert done.outcome == "interrupted"
     assert totals(done) == carried(done.local)
+
+
+# ---------------------------------------------------------------- extremes
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"parallel": 128}, {"parallel": 128, "reverse": True}, {"parallel": 64, "bidir": True}],
+    ids=str,
+)
+def test_128_streams(port: int, settings: dict[str, Any]) -> None:
+    done = run(client_spec(port, short(total_bytes=SOME_BYTES, **settings)))
+    assert done.outcome == "completed"
+    assert (
+        len(done.all(StreamOpened)) == len(carried(done.local)) == len(carried(done.remote)) == 128
+    )
+    assert totals(done) == carried(done.local)
+    here = {opened.stream for opened in done.all(StreamOpened) if opened.sends}
+    there = carried(done.remote).keys() - here
+    sent = [
+        sum(count for stream, count in carried(results).items() if stream in senders)
+        for results, senders in ((done.local, here), (done.remote, there))
+    ]
+    assert max(sent) == SOME_BYTES
+
+
+def test_a_link_local_address_with_its_interface() -> None:
+    """In a network of its own, whose only interface is the one named."""
+    program = """
+        import json, subprocess
+        from tests.engine.driving import OurServer, carried, client_spec, run, short
+        from tuiperf.events import Connected
+
+        for words in (
+            "link add tp0 type veth peer name tp1",
+            "link set lo up",
+            "link set tp0 up",
+            "link set tp1 up",
+            "address add fe80::1/64 dev tp0 nodad",
+        ):
+            subprocess.run(["ip", *words.split()], check=True)
+        with OurServer(bind_host="") as server:
+            done = run(client_spec(server.port, short(total_bytes=1000), host="fe80::1%tp0"))
+            there = server.next_run()
+        bare = run(client_spec(server.port, host="fe80::1"))
+        print(json.dumps([
+            carried(done.remote)[1],
+            done.one(Connected).remote_host,
+            there.one(Connected).remote_host,
+            bare.failure.text,
+        ]))
+    """
+    namespaces = ["-n"] if os.geteuid() == 0 else ["-rn"]
+    found = subprocess.run(
+        ["unshare", *namespaces, sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert found.stderr == ""
+    received, to, come_from, bare = json.loads(found.stdout)
+    assert received == 1000
+    assert to == come_from == "fe80::1%tp0"
+    assert "name the interface it is reached by" in bare

@@ -23,9 +23,10 @@ from tuiperf.events import (
 from . import protocol, results, tcp_info
 from .control import ControlSocket
 from .errors import EngineError, os_words
+from .lookup import look_up
 from .measure import Clock, Emit, Measurement, system_text, tcp_options
 from .record import Record
-from .sockets import Address, LocalEnd, address_text, connect, control_mss, resolve
+from .sockets import Address, LocalEnd, address_text, connect, control_mss
 from .spec import ClientSpec
 from .stops import AT_ONCE, GRACEFUL, Stops
 
@@ -37,7 +38,7 @@ LEAVE_S = 0.2  # what a run that failed or was stopped waits for the server to c
 HEAR_OUT_S = 0.2  # how soon after a failed data connection the server's own words must come
 RETRY_AFTER_S = 1.0
 ORDER_PAUSE_S = (0.02, 0.25)  # least and most time between the two directions' connections
-STREAM_CODE = 203
+CONNECT_CODE, STREAM_CODE = 103, 203
 
 _FAMILIES: dict[int, int] = {
     0: socket.AF_UNSPEC,
@@ -228,7 +229,9 @@ class _ClientRun:
     def _open_control(self) -> None:
         spec = self.spec
         proto = protocol.Client(protocol.make_cookie(), spec.test.to_parameters(self.tool))
-        remote = resolve(spec.host, spec.port, _FAMILIES[spec.family])
+        remote = look_up(
+            spec.host, spec.port, _FAMILIES[spec.family], CONNECT_CODE, self._check_stop
+        )
         self._remote = remote
         timeout_s = spec.connect_timeout_ms / 1000 if spec.connect_timeout_ms else CONNECT_TIMEOUT_S
         began_s = time.monotonic()
