@@ -1,0 +1,1 @@
+"""Evidence: looks at this host and its links. Thin readers beside pure decoders; never fatal."""
