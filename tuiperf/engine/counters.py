@@ -1,7 +1,8 @@
 """The numbers that workers and their parent share: plain 64-bit words in shared memory.
 
-Each stream has a slot of 128 bytes, so that no two processors fight for a cache line, and each word
-has a single writer: no locks. The first slot holds what the parent tells all workers.
+Each stream has a slot of 256 bytes, so that no two processors fight for a cache line, and each word
+has a single writer: no locks. The first slot holds what the parent tells all workers. What a UDP
+receiver writes together is read together: it counts up VERSION before and after.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+from typing import NamedTuple
 
 # Phases of a test, in the order they come.
 WAIT = 0  # senders stand at the gate, receivers read
@@ -24,9 +26,10 @@ PEER_CLOSED = 3
 FAILED = 4  # the connection broke; the slot has the errno
 FAULT = 5  # the worker itself broke: a defect of this program
 
-SLOT_WORDS = 16
+SLOT_WORDS = 32
 PHASE = 0  # words of the first slot
 LIMIT = 1
+OMITTED = 2  # 1 once the omitted part is over
 SENT = 0  # words of a stream's slot
 RECEIVED = 1
 BLOCK_BYTES = 2
@@ -35,6 +38,38 @@ ERRNO = 4
 USER_US = 5
 SYSTEM_US = 6
 CLAIMED = 7  # what a write now running, under a limit, may still send
+PACKETS = 8  # UDP: sent by a sender; at a receiver the highest number that came
+NO_BUFFER = 9  # sends that the system refused for want of room, ENOBUFS
+SEGMENTS = 10  # datagrams that one message to the kernel may hold
+VERSION = 11  # UDP receiver: odd while it writes the following
+ERRORS = 12  # iperf3's count of lost datagrams
+OUT_OF_ORDER = 13  # iperf3's
+JITTER_NS = 14
+LOST = 15
+LATE = 16
+DUPLICATES = 17
+DEEPEST = 18
+DATAGRAMS = 19  # that came
+MESSAGES = 20  # in which the kernel handed them over
+
+_READ_TRIES = 1000
+
+
+class UdpCounts(NamedTuple):
+    """A UDP stream's counts at one moment, from the first datagram on; engine.udp_accounts."""
+
+    bytes: int = 0
+    packets: int = 0
+    errors: int = 0
+    out_of_order: int = 0
+    jitter_ns: int = 0
+    lost: int = 0
+    late: int = 0
+    duplicates: int = 0
+    deepest: int = 0
+    datagrams: int = 0
+    messages: int = 0
+    no_buffer: int = 0
 
 
 class Counters:
@@ -49,6 +84,7 @@ class Counters:
         self.words = memoryview(self._memory).cast("q")
         self.gate, self._gate_keeper = os.pipe()
         self._counted: list[int] | None = None
+        self._counted_udp: list[UdpCounts] = []
 
     @staticmethod
     def base(slot: int) -> int:
@@ -70,6 +106,7 @@ class Counters:
         """Freeze what counts as received; senders end, receivers read on and throw away."""
         if self.phase < DRAIN:
             self.words[PHASE] = DRAIN
+            self._counted_udp = [self._read_udp(slot) for slot in range(self.streams)]
             self._counted = list(self.words[SLOT_WORDS + RECEIVED :: SLOT_WORDS])
         self._open_gate()
 
@@ -151,6 +188,27 @@ class Counters:
         limit = self.limit_bytes
         reached = max(self.total_sent_bytes(), self.total_received_bytes())
         return 0 < limit <= reached
+
+    def end_omitted(self) -> None:
+        """Tell UDP receivers that the omitted part is over: their jitter begins anew."""
+        self.words[OMITTED] = 1
+
+    def udp(self, slot: int) -> UdpCounts:
+        """A UDP stream's counts; a receiver's stand still from drain() on."""
+        if self._counted_udp and not self.sent_bytes(slot):
+            return self._counted_udp[slot]
+        return self._read_udp(slot)
+
+    def _read_udp(self, slot: int) -> UdpCounts:
+        base, words = self.base(slot), self.words
+        for _ in range(_READ_TRIES):
+            version = words[base + VERSION]
+            held = words[base : base + SLOT_WORDS].tolist()
+            if version % 2 == 0 and version == words[base + VERSION]:
+                break
+        total = held[SENT] + held[RECEIVED]
+        found = held[ERRORS : MESSAGES + 1]
+        return UdpCounts._make([total, held[PACKETS], *found, held[NO_BUFFER]])
 
     def state(self, slot: int) -> int:
         """BUSY, AT_LIMIT, or how the worker ended."""

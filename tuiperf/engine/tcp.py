@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from . import counters as shared
 from . import pacing, worker
+from .allowance import Allowance
 from .counters import Counters
 
 DEFAULT_BLOCK_BYTES = 131072
@@ -24,8 +25,6 @@ _REVIEW_S = 0.1
 _UNIT_BYTES = 131072
 _DIGITS = b"0123456789"
 _LARGE_BLOCK_UNIT_BYTES = _UNIT_BYTES // len(_DIGITS) * len(_DIGITS)
-_AT_LIMIT_S = 0.002
-_GIVE_WAY_S = 20e-6
 _FEW_STREAMS = 3
 _FEW_STREAMS_READ_BYTES = 512 * 1024
 _MANY_STREAMS_READ_BYTES = 128 * 1024  # the buffers of many streams must share the cache
@@ -120,49 +119,12 @@ class _Paced:
         return min(self._due_bytes - sent, _LONGEST_WRITE_BYTES)
 
 
-class _Allowance:
-    """This sender's share of what the limit on all senders' bytes still allows."""
-
-    def __init__(self, counters: Counters, slot: int, block_bytes: int) -> None:
-        self._counters = counters
-        self._base = counters.base(slot)
-        self._block_bytes = block_bytes
-        self._pause_s = (slot + 1) * _GIVE_WAY_S
-
-    def claim(self, size: int) -> int:
-        """The size of the next write; 0, after a short sleep, when nothing is left.
-
-        Near the end each sender takes its share of the rest, in whole blocks. A claim is made
-        first and looked at again: of senders who claim the same bytes at the same instant all but
-        one, or all, give way and ask again after different pauses. So the limit is met exactly.
-        """
-        words = self._counters.words
-        left = words[shared.LIMIT] - self._counters.claimed_bytes()
-        if left <= 0:
-            words[self._base + shared.STATE] = shared.AT_LIMIT
-            time.sleep(_AT_LIMIT_S)
-            return 0
-        blocks = -(-left // (self._counters.streams * self._block_bytes))
-        claimed = min(size, left, blocks * self._block_bytes)
-        words[self._base + shared.CLAIMED] = claimed
-        if self._counters.claimed_bytes() > words[shared.LIMIT]:
-            words[self._base + shared.CLAIMED] = 0
-            time.sleep(self._pause_s)
-            return 0
-        words[self._base + shared.STATE] = shared.BUSY
-        return claimed
-
-    def settle(self) -> None:
-        """The write is done and counted."""
-        self._counters.words[self._base + shared.CLAIMED] = 0
-
-
 def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
     words, base = counters.words, counters.base(slot)
     payload = _Payload(plan.block_bytes, plan.repeating_payload)
     os.read(counters.gate, 1)
     pace = _Paced(plan) if plan.rate_bps else _Unpaced(plan.block_bytes)
-    allowance = _Allowance(counters, slot, plan.block_bytes)
+    allowance = Allowance(counters, slot, plan.block_bytes)
     phase, limit, run = shared.PHASE, shared.LIMIT, shared.RUN
     fd, sent_at = sock.fileno(), base + shared.SENT
     writev, clock = os.writev, time.monotonic
