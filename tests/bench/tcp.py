@@ -23,6 +23,7 @@ OURS = (sys.executable, "-m", "tuiperf")
 IPERF3 = ("iperf3",)
 PORT = 5201
 LISTEN_S = 10.0
+QUIET_SHARE = 0.06
 
 
 class Case(NamedTuple):
@@ -79,6 +80,24 @@ def _cpu_s(process: subprocess.Popen[bytes]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def wait_for_quiet(limit_s: float = 60.0) -> None:
+    """Wait until other work leaves the cores alone, or until the limit is over."""
+    deadline_s = time.monotonic() + limit_s
+    while time.monotonic() < deadline_s:
+        before = _busy_and_all()
+        time.sleep(0.3)
+        after = _busy_and_all()
+        if after[0] - before[0] <= QUIET_SHARE * (after[1] - before[1]):
+            return
+
+
+def _busy_and_all() -> tuple[int, int]:
+    """Ticks of all cores since start: not idle, and in all (/proc/stat, proc_stat(5))."""
+    with open("/proc/stat", encoding="ascii") as file:  # noqa: PTH123
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+
 def measure(
     place: Place, client: tuple[str, ...], server: tuple[str, ...], options: tuple[str, ...]
 ) -> Figure:
@@ -104,6 +123,7 @@ def compare(place: Place, case: Case, rounds: int) -> tuple[list[float], list[fl
     """Ratios of goodput and of CPU a byte over iperf3's pair, and the pair's own median rate."""
     rates, cpus, base = [], [], []
     for number in range(rounds):
+        wait_for_quiet()
         order = (True, False) if number % 2 else (False, True)
         found: dict[bool, Figure] = {}
         for ours in order:
@@ -135,7 +155,9 @@ def main() -> int:
     asked = parser.parse_args()
     for make_place in (loopback,) if asked.quick else (loopback, veth):
         with make_place() as place:
-            print(f"{place.name}, cubic, receiver's goodput over iperf3's pair, {asked.rounds} pairs")
+            print(
+                f"{place.name}, cubic, receiver's goodput over iperf3's pair, {asked.rounds} pairs"
+            )
             for case in ONE_STREAM if asked.quick else (*ONE_STREAM, *MANY_STREAMS):
                 print(_row(case, *compare(place, case, asked.rounds)), flush=True)
     return 0
