@@ -62,7 +62,8 @@ MANY_STREAMS = tuple(
 )
 
 
-def _wait_until_listening(place: Place, process: subprocess.Popen[bytes]) -> None:
+def wait_until_listening(place: Place, process: subprocess.Popen[bytes]) -> None:
+    """Return once something listens on the port; ends the program when nothing comes."""
     deadline_s = time.monotonic() + LISTEN_S
     while time.monotonic() < deadline_s and process.poll() is None:
         found = subprocess.run(
@@ -105,7 +106,7 @@ def measure(
     serving = subprocess.Popen(
         [*place.server, *server, "-s", "-1", "-p", str(PORT)], stdout=subprocess.DEVNULL
     )
-    _wait_until_listening(place, serving)
+    wait_until_listening(place, serving)
     command = [*place.client, *client, "-c", place.address, "-p", str(PORT), "-t", "1", "-J"]
     running = subprocess.Popen([*command, *options], stdout=subprocess.PIPE)
     if running.stdout is None:
