@@ -72,7 +72,7 @@ def test_netem_delays_and_loses_and_a_bucket_behind_it_is_the_bottleneck() -> No
     assert second["kind"] == "tbf"
     assert (second["parent"], second["handle"]) == ("1:", "10:")
     assert second["rate"] == round(12_500_000 * share)
-    assert second["burst"] == round(second["rate"] / 1000)
+    assert second["burst"] == round(second["rate"] / 500)
     assert second["limit"] == round(250_000 * share) + second["burst"]
 
 

@@ -219,3 +219,31 @@ def test_other_traffic_comes_when_it_should_and_goes_with_the_test(make_path: Ma
     time.sleep(0.5)
     assert settled > 0
     assert lab.counters()["there"]["offered"] - before < 50
+
+
+def granted(option: int, asked: int) -> int:
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, option, asked)
+        return sock.getsockopt(socket.SOL_SOCKET, option)
+
+
+def test_a_socket_gets_no_more_than_its_sides_limits(make_path: MakePath) -> None:
+    lab = make_path({"near": {"rmem_max": "208K"}, "far": {"rmem_max": "64K", "wmem_max": "32K"}})
+    for call, option, kib in (
+        (lab.near.call, socket.SO_RCVBUF, 208),
+        (lab.far.call, socket.SO_RCVBUF, 64),
+        (lab.far.call, socket.SO_SNDBUF, 32),
+    ):
+        assert call(granted, option, 8 << 20) == 2 * kib << 10
+        assert call(granted, option, 20 << 10) == 40 << 10
+    machine = min(int(Path("/proc/sys/net/core/wmem_max").read_text()), 1 << 20)
+    assert lab.near.call(granted, socket.SO_SNDBUF, machine) == 2 * machine
+
+
+def test_iperf3_refuses_a_window_beyond_the_limit(make_path: MakePath) -> None:
+    lab = make_path("clamped-window")
+    argv = [iperf3_path(), "-c", lab.peer, "-C", "cubic", "-t", "1", "-J", "-w"]
+    refused = json.loads(lab.near.run([*argv, "8M"], timeout=WAIT_S).stdout)
+    assert "socket buffer size not set correctly" in refused["error"]
+    clamped = json.loads(lab.near.run([*argv, "400K"], timeout=WAIT_S).stdout)
+    assert clamped["start"]["sndbuf_actual"] == clamped["start"]["rcvbuf_actual"] == 416 << 10

@@ -223,6 +223,9 @@ def _about_path(path: PathSpec) -> list[str]:
             f"{side} side: {host.congestion}, tcp_rmem up to {_bytes(host.tcp_rmem_max_bytes)},"
             f" tcp_wmem up to {_bytes(host.tcp_wmem_max_bytes)}{', ECN' if host.ecn else ''}"
         )
+        if any(host.limits):
+            words = [_bytes(size) if size else "the machine's" for size in host.limits]
+            lines.append(f"{side} side: rmem_max {words[0]}, wmem_max {words[1]}, imitated")
     lines += [f"disturbed by a {helper.kind} on the {helper.side} side" for helper in path.helpers]
     return lines
 
@@ -341,13 +344,13 @@ def _check(asked: argparse.Namespace) -> int:
         low, high = _value(row.low, row.unit), _value(row.high, row.unit)
         verdict = "ok" if row.fine else "OFF"
         return (
-            f"{what:<19}{_value(row.asked, row.unit):>14}{_value(row.measured, row.unit):>14}"
-            f"   {f'{low} to {high}':<28}{verdict}"
+            f"{what:<19}{_value(row.asked, row.unit):>13}{_value(row.measured, row.unit):>13}"
+            f"   {f'{low} to {high}':<30}{verdict}"
         )
 
     lab = _open(asked)
     try:
-        _say(*_about_lab(lab), "", f"{'':<19}{'asked':>14}{'measured':>14}   allowed")
+        _say(*_about_lab(lab), "", f"{'':<19}{'asked':>13}{'measured':>13}   allowed")
         rows = []
         for row in check(lab):
             rows.append(row)

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 
 from tuiperf import events as ev
 from tuiperf.engine.spec import DEFAULT_PORT, ServerSpec
+from tuiperf.lab import limits
 from tuiperf.lab.errors import LabError
 from tuiperf.lab.spec import Host
 
@@ -22,11 +24,16 @@ class FarServer:
     """A server in the namespace that this process is in when it is made."""
 
     def __init__(self, host: Host) -> None:
+        restrict = None
+        if any(host.limits):
+            limits.check_supported()
+            restrict = partial(limits.restrict, *host.limits)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tuiperf.engine"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=restrict,  # noqa: PLW1509
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.fd = self.process.stdout.fileno()

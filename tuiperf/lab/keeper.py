@@ -76,8 +76,9 @@ class Keeper:
             self._watch()
         except LabError as error:
             self._why = str(error)
-        except OSError as error:
-            self._why = f"the lab cannot be made: {error.strerror}"
+        except Exception as error:
+            reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+            self._why = f"the lab failed: {reason}"
         finally:
             self._end()
 

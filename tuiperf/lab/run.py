@@ -23,7 +23,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 import tuiperf
 from tuiperf.engine import prctl
 from tuiperf.lab import backend as backends
-from tuiperf.lab import messages, namespaces, profiles, registry
+from tuiperf.lab import limits, messages, namespaces, profiles, registry
 from tuiperf.lab.errors import LabEndedError, LabError
 from tuiperf.lab.namespaces import Namespaces
 from tuiperf.lab.spec import PathSpec
@@ -62,6 +62,7 @@ class Side:
     name: str
     peer: str  # the other side's address
     spaces: Namespaces
+    limits: tuple[int, int] = (0, 0)  # net.core.rmem_max and wmem_max in bytes, 0: the machine's
 
     def popen(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a command there; it dies with the thread that started it. Takes Popen's options."""
@@ -103,14 +104,19 @@ class Side:
     def enter(self) -> None:
         """Move this whole process to this side, for good. Raises LabError."""
         try:
-            namespaces.enter(self.spaces, self.name)
+            self._go()
         except OSError as error:
             raise LabError(f"cannot enter the {self.name} side: {error.strerror}") from None
         os.environ[PEER_VARIABLE] = self.peer
 
     def _enter(self) -> None:
         prctl.die_with_parent()
+        self._go()
+
+    def _go(self) -> None:
         namespaces.enter(self.spaces, self.name)
+        if any(self.limits):
+            limits.restrict(*self.limits)
 
     def _answer(self, writer: int, function: Callable[[], object]) -> None:
         try:
@@ -141,8 +147,11 @@ class Lab:
         self._control = control
         self._process = process
         self.spaces = Namespaces(fds[0], fds[1], fds[2] if len(fds) > 2 else None)
-        self.near = Side("near", self.peer, self.spaces)
-        self.far = Side("far", str(info["here"]), self.spaces)
+        path = self.path
+        self.near = Side("near", self.peer, self.spaces, path.near.limits)
+        self.far = Side("far", str(info["here"]), self.spaces, path.far.limits)
+        if any((*self.near.limits, *self.far.limits)):
+            limits.check_supported()
         prctl.load()
         namespaces.load()
 

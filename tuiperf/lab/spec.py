@@ -106,6 +106,11 @@ class Host:
     congestion: str = "cubic"
     ecn: bool = False
 
+    @property
+    def limits(self) -> tuple[int, int]:
+        """net.core.rmem_max and wmem_max in bytes, 0: the machine's own."""
+        return self.rmem_max_bytes, self.wmem_max_bytes
+
     def check(self, side: str) -> None:
         """Raise LabError for the first value that is out of its range."""
         for key in ("tcp_rmem_max", "tcp_wmem_max"):
