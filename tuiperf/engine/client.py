@@ -512,6 +512,12 @@ class _ClientRun:
             self.note("warning", "results", f"the far end's results are missing: {error}")
             self._finished = True
             return
+        closed = event.trigger is protocol.Trigger.EOF
+        if closed and event.state is protocol.State.DISPLAY:
+            text = "the server's last word was lost, but both ends' results were exchanged"
+            self.note("info", "early_close", text)
+            self._finished = True
+            return
         awaited = None
         if event.trigger is protocol.Trigger.TIMEOUT:
             awaited = protocol.LIMITS[protocol.Role.CLIENT][event.state].awaited
