@@ -178,7 +178,6 @@ def test_a_word_behind_another_in_one_segment(server: OurServer, case: str) -> N
         ({"reverse": True, "bidirectional": True}, 25),
         ({"num": -1}, 114),
         ({"TOS": 256}, 21),
-        ({"udp": True}, 13),
         ({"sctp": True}, 18),
     ],
     ids=str,
