@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.conftest import MakePath
-from tuiperf.lab import limits, namespaces, relay, topology, tun
+from tuiperf.lab import limits, namespaces, priority, topology, tun
 from tuiperf.lab.errors import LabError
 
 SPIN = """
@@ -107,10 +107,10 @@ def test_the_relay_has_a_modest_priority_and_a_limit_on_it(make_path: MakePath) 
     pid = lab.info["parts"]["the relay"]
     allowed = may_hurry()
     assert lab.info["realtime"] is allowed
-    assert os.sched_getparam(pid).sched_priority == (relay.PRIORITY if allowed else 0)
-    assert relay.PRIORITY <= 10
+    assert os.sched_getparam(pid).sched_priority == (priority.RELAY if allowed else 0)
+    assert priority.RELAY <= 10
     soft, _ = resource.prlimit(pid, resource.RLIMIT_RTTIME)
-    assert soft == relay.MOST_CPU_US
+    assert soft == priority.MOST_CPU_US
 
 
 def test_an_idle_relay_sleeps(make_path: MakePath) -> None:

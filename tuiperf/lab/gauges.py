@@ -1,6 +1,7 @@
 """Measure a path with packets of our own: round trips by ICMP echo, rates and losses by UDP.
 
-The functions run on one side of a lab, the receiving ones on the other side at the same time.
+The functions run on one side of a lab, the receiving ones on the other side at the same time, each
+in a process of its own: they change its priority.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import struct
 import time
 from array import array
 from typing import NamedTuple
+
+from tuiperf.lab.priority import GAUGE, hurry
 
 PORT = 5298
 FLOOD_PAYLOAD_BYTES = 1200
@@ -38,6 +41,7 @@ class Round(NamedTuple):
 
 def ping(peer: str, count: int, every_s: float, wait_s: float) -> Round:
     """Send ICMP echo requests at equal distances; the kernels at both ends do the timing."""
+    hurry(GAUGE)
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
     sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     sock.connect((peer, 0))
@@ -90,6 +94,7 @@ def listen() -> socket.socket:
 
 def receive_flood(ready: int, skip_s: float, take_s: float) -> Flood:
     """Count what arrives from `skip_s` after the first datagram on, for `take_s`."""
+    hurry(GAUGE)
     sock = listen()
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.IPPROTO_UDP, _UDP_GRO, 1)
@@ -122,6 +127,7 @@ def _time_of(notes: list[tuple[int, int, bytes]]) -> int:
 
 def send_flood(peer: str, packets_per_s: float, for_s: float) -> None:
     """Send datagrams of FLOOD_PAYLOAD_BYTES at this rate."""
+    hurry(GAUGE)
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.connect((peer, PORT))
     batch = max(1, min(_MOST_SEGMENTS, int(packets_per_s * _SLICE_S)))
@@ -148,6 +154,7 @@ class Arrivals(NamedTuple):
 
 def receive_count(ready: int, wait_s: float) -> Arrivals:
     """Take numbered datagrams until none comes for `wait_s`."""
+    hurry(GAUGE)
     sock = listen()
     os.write(ready, b"r")
     numbers = array("I")
@@ -179,6 +186,7 @@ def arrivals(numbers: array[int]) -> Arrivals:
 
 def send_count(peer: str, count: int, packets_per_s: float) -> None:
     """Send `count` numbered datagrams of COUNT_PAYLOAD_BYTES at this rate."""
+    hurry(GAUGE)
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.connect((peer, PORT))
     sock.setsockopt(socket.IPPROTO_UDP, _UDP_SEGMENT, COUNT_PAYLOAD_BYTES)

@@ -11,7 +11,6 @@ import contextlib
 import gc
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -20,11 +19,11 @@ import time
 from typing import Any
 
 from tuiperf.engine import prctl
+from tuiperf.lab import priority
 from tuiperf.lab.errors import LabError
 from tuiperf.lab.link import Link, Medium
 from tuiperf.lab.spec import PathSpec
 
-PRIORITY = 10
 READS = 32
 """Packets read from a device before the ones that are due get their turn."""
 
@@ -33,7 +32,6 @@ MESSAGE_BYTES = 1 << 17
 EARLY_S = 40e-6  # a packet goes out so much before it is due: what waking up takes
 LONG_WAIT_S, LONG_WAIT_SHARE = 0.002, 0.95  # select() adds 0.1 % of slack to a long wait
 LATE_S = 0.005
-MOST_CPU_US = 200_000  # without a pause, at the real-time priority; then it is given up
 
 
 class Relay:
@@ -124,24 +122,11 @@ class Relay:
         }
 
     def hurry(self) -> None:
-        """Take a modest real-time priority where that is allowed, else a high usual one.
+        """Take a modest real-time priority where that is allowed, see `priority`."""
+        self.realtime = priority.hurry(priority.RELAY, self._slow_down)
 
-        It cannot starve the machine: a run of MOST_CPU_US without a pause gives the priority up.
-        """
-        prctl.set_timer_slack_ns(1)
-        try:
-            resource.setrlimit(resource.RLIMIT_RTTIME, (MOST_CPU_US, resource.RLIM_INFINITY))
-            signal.signal(signal.SIGXCPU, self._give_way)
-            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-            os.sched_setscheduler(0, policy, os.sched_param(PRIORITY))
-            self.realtime = True
-        except (OSError, ValueError):
-            with contextlib.suppress(OSError):
-                os.nice(-10)
-
-    def _give_way(self, number: int, frame: object) -> None:
+    def _slow_down(self) -> None:
         self.realtime = False
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def main(arguments: list[str]) -> int:
