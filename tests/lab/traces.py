@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tuiperf.lab.topology import DEVICE
+
 GONE_S = 15.0
 
 
@@ -62,8 +64,11 @@ def wait_until_gone(pids: set[int], networks: set[int]) -> tuple[set[int], set[s
 
 
 def own_network() -> tuple[list[str], dict[str, str]]:
-    """The devices of our own namespace and its TCP settings, which no lab may change."""
-    devices = sorted(path.name for path in Path("/sys/class/net").iterdir())
+    """What no lab may change: our own namespace's TCP settings, and that it has no lab's device.
+
+    Its other devices are left out, since other tests may make some at the same time.
+    """
+    devices = [path.name for path in Path("/sys/class/net").iterdir() if path.name == DEVICE]
     settings = {}
     for name in ("tcp_rmem", "tcp_wmem", "tcp_congestion_control", "tcp_ecn", "ping_group_range"):
         settings[name] = Path(f"/proc/sys/net/ipv4/{name}").read_text(encoding="ascii")
