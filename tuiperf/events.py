@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Optional, Union, get_args, get_origin, get_type_hints
 
 VERSION = 1
 
 Json = dict[str, Any]
+
+_SPARSE = {"sparse": True}  # a field that a line leaves out where it has its default
 
 
 class EventError(ValueError):
@@ -120,11 +122,32 @@ class TestStarted(Event):
 
 
 @dataclass(frozen=True)
+class UdpFigures:
+    """Datagrams of one UDP stream over some span, as this end counted them.
+
+    `packets` are those sent; at a receiver those that came or should have come, told by their
+    numbers. The next two are iperf3's counts, which take every duplicate for a datagram found
+    again; `missing_packets` is our own, and the three behind it tell late ones from duplicates.
+    """
+
+    packets: int
+    lost_packets: int = 0
+    out_of_order_packets: int = 0
+    jitter_s: float = 0.0  # RFC 3550, smoothed, at the end of the span
+    missing_packets: int = 0
+    late_packets: int = 0
+    duplicate_packets: int = 0
+    reorder_depth_packets: int = 0  # how late the latest was, since the data began
+    host_dropped_packets: Optional[int] = None  # of the missing: by the receiving host itself
+
+
+@dataclass(frozen=True)
 class StreamSample(Event):
     """One stream at one tick of the sampler (10 Hz): its counter and its TCP_INFO.
 
     `tcp` holds the fields of engine.tcp_info, absent ones left out; None where the system has none.
-    `unread_bytes` wait in the receive queue (SIOCINQ), None when unknown.
+    `unread_bytes` wait in the receive queue (SIOCINQ), None when unknown. `udp` counts from the
+    first datagram on.
     """
 
     tick: int
@@ -134,6 +157,7 @@ class StreamSample(Event):
     transferred_bytes: int  # by our write or read calls since the test began, omitted time included
     unread_bytes: Optional[int] = None
     tcp: Optional[Json] = None
+    udp: Optional[UdpFigures] = field(default=None, metadata=_SPARSE)
 
 
 @dataclass(frozen=True)
@@ -162,6 +186,7 @@ class StreamInterval:
     rttvar_us: Optional[int] = None
     pmtu_bytes: Optional[int] = None
     reorder_events: Optional[int] = None
+    udp: Optional[UdpFigures] = field(default=None, metadata=_SPARSE)
 
 
 @dataclass(frozen=True)
@@ -176,7 +201,12 @@ class Interval(Event):
 
 @dataclass(frozen=True)
 class StreamResult:
-    """One stream's totals as one end counted them, the omitted part left out."""
+    """One stream's totals as one end counted them, the omitted part left out.
+
+    As on the wire, `lost_packets` and `packets` of UDP include the omitted part; what was in it
+    stands beside, None where the far end does not tell. `udp` has this end's own figures, the
+    omitted part left out.
+    """
 
     stream: int
     bytes: int
@@ -186,6 +216,9 @@ class StreamResult:
     jitter_s: float = 0.0
     lost_packets: int = 0
     packets: int = 0
+    omitted_lost_packets: Optional[int] = field(default=0, metadata=_SPARSE)
+    omitted_packets: Optional[int] = field(default=0, metadata=_SPARSE)
+    udp: Optional[UdpFigures] = field(default=None, metadata=_SPARSE)
 
 
 @dataclass(frozen=True)
@@ -313,7 +346,11 @@ def from_line(line: str) -> tuple[int, Event]:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {
+            f.name: _plain(getattr(value, f.name))
+            for f in fields(value)
+            if not f.metadata or getattr(value, f.name) != f.default
+        }
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value

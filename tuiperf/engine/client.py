@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import select
 import socket
 import time
@@ -20,15 +21,16 @@ from tuiperf.events import (
     ServerOutput,
 )
 
-from . import protocol, results, tcp_info
+from . import protocol, results, tcp_info, udp_notes, udp_socket
 from .control import ControlSocket
 from .errors import EngineError, os_words
 from .lookup import look_up
-from .measure import Clock, Emit, Measurement, system_text, tcp_options
+from .measure import Clock, Emit, Measurement, system_text, tcp_options, udp_options
 from .record import Record
 from .sockets import Address, LocalEnd, address_text, connect, control_mss
 from .spec import ClientSpec
 from .stops import AT_ONCE, GRACEFUL, Stops
+from .udp_socket import RequestLostError
 
 CONNECT_TIMEOUT_S = 10.0
 DATA_CONNECT_TIMEOUT_S = 30.0
@@ -39,6 +41,9 @@ HEAR_OUT_S = 0.2  # how soon after a failed data connection the server's own wor
 RETRY_AFTER_S = 1.0
 ORDER_PAUSE_S = (0.02, 0.25)  # least and most time between the two directions' connections
 CONNECT_CODE, STREAM_CODE = 103, 203
+
+UDP_LANDING_S = (0.1, 1.0)  # least and most time for the last datagrams of a limited test
+MOST_BEGINNINGS = 3  # of a UDP test whose requests are lost
 
 _FAMILIES: dict[int, int] = {
     0: socket.AF_UNSPEC,
@@ -81,6 +86,7 @@ def run_client(spec: ClientSpec, emit: Emit, stops: Stops, tool: str = "tuiperf"
 class _ClientRun:
     def __init__(self, spec: ClientSpec, emit: Emit, stops: Stops, tool: str) -> None:
         self.spec = spec
+        self.test = spec.test  # with all that only the control connection could tell
         self.stops = stops
         self.tool = tool
         self.clock = Clock()
@@ -167,6 +173,21 @@ class _ClientRun:
             self.note("warning", "recording", f"no recording: {error.strerror}")
 
     def _run_test(self) -> None:
+        for _ in range(MOST_BEGINNINGS):
+            try:
+                self._run_test_once()
+            except RequestLostError:
+                text = "a request for a UDP stream was lost on its way: beginning once more"
+                self.note("warning", "retry", text)
+                self._leave()
+                self._close_control()
+                self._pause(RETRY_AFTER_S)
+            else:
+                return
+        text = f"requests for UDP streams were lost {MOST_BEGINNINGS} times: the path is too lossy"
+        raise EngineError(STREAM_CODE, text)
+
+    def _run_test_once(self) -> None:
         try:
             self._connect_and_greet()
         except _ServerNotReadyError:
@@ -228,7 +249,8 @@ class _ClientRun:
 
     def _open_control(self) -> None:
         spec = self.spec
-        proto = protocol.Client(protocol.make_cookie(), spec.test.to_parameters(self.tool))
+        cookie = protocol.make_cookie()
+        protocol.Client(cookie, self.test.to_parameters(self.tool))  # too long? before connecting
         remote = look_up(
             spec.host, spec.port, _FAMILIES[spec.family], CONNECT_CODE, self._check_stop
         )
@@ -242,6 +264,8 @@ class _ClientRun:
             check=self._check_stop,
         )
         self._rtt_s = time.monotonic() - began_s
+        self._settle_test(control_mss(sock))
+        proto = protocol.Client(cookie, self.test.to_parameters(self.tool))
         self._proto, self._control = proto, ControlSocket(sock)
         self._heard = self._ended_by_eof = False
         self._state = proto.state
@@ -260,6 +284,13 @@ class _ClientRun:
         )
         self._control.write(proto.start())
         self._note_state()
+        for note in udp_notes.of_test(self.test, address_text(local), control_mss(sock)):
+            self.note(*note)
+
+    def _settle_test(self, mss_bytes: int) -> None:
+        """Fill in what the control connection tells: the size of datagrams."""
+        self.test = self.spec.test.with_datagrams_for(mss_bytes)
+        self.measurement = Measurement(self.test, self.spec.interval_s, self.clock, self.emit)
 
     def _handshake_rtt_us(self, sock: socket.socket) -> int:
         info = tcp_info.read(sock)
@@ -355,7 +386,7 @@ class _ClientRun:
         measured = self.measurement
         if time.monotonic() >= measured.end_due_s or measured.limit_reached():
             self._end_test()
-        elif self.spec.test.bidir and measured.turned_away():
+        elif self.test.bidir and not self.test.udp and measured.turned_away():
             hint = "the server does not know --bidir: it is older than iperf3 3.7"
             raise EngineError.from_code(110, hint=hint)
         elif measured.all_ended():
@@ -371,6 +402,10 @@ class _ClientRun:
 
     def _end_test(self) -> None:
         self.measurement.finish()
+        if self.test.udp and self.test.limited and not self.test.reverse:
+            # What is on its way or waits at the server counts there only until it hears the end.
+            least_s, most_s = UDP_LANDING_S
+            time.sleep(min(max(2 * self._rtt_s, least_s), most_s))
         self._handle(self._proto.end_test())
 
     def _flush(self) -> None:
@@ -406,18 +441,60 @@ class _ClientRun:
             self._state_since_s = time.monotonic()
 
     def _on_greeting(self, event: protocol.GreetingReceived) -> None:
-        self.emit(Agreed(self.clock.t_s(), self.spec.test.to_parameters(self.tool)))
+        self.emit(Agreed(self.clock.t_s(), self.test.to_parameters(self.tool)))
 
     def _on_streams_requested(self, event: protocol.StreamsRequested) -> None:
         try:
-            self._open_streams()
+            if self.test.udp:
+                self._open_udp_streams()
+            else:
+                self._open_streams()
         except _OpeningCutShortError:
             return
         self.measurement.start_workers()
         self._handle(self._proto.streams_opened())
 
+    def _open_udp_streams(self) -> None:
+        """Ask for all streams; they are announced once the server has every one of them."""
+        test = self.test
+        opened: list[tuple[socket.socket, bool]] = []
+        try:
+            for index in range(test.streams):
+                sends = index < test.parallel if test.bidir else not test.reverse
+                last = index + 1 == test.streams
+                self._watch_control()
+                opened.append((self._udp_socket(index), sends))
+                udp_socket.request_stream(
+                    opened[-1][0],
+                    server_sends=not sends,
+                    last=last,
+                    started=functools.partial(self._udp_test_started, last),
+                )
+            while opened:
+                self.measurement.add_stream(*opened[0])
+                opened.pop(0)
+        finally:
+            for sock, _ in opened:
+                sock.close()
+
+    def _udp_socket(self, index: int) -> socket.socket:
+        if self._remote is None:
+            raise EngineError(STREAM_CODE, "the server's address is not known")
+        spec = self.spec
+        port = spec.client_port + index if spec.client_port else 0
+        local = LocalEnd(spec.bind_host, spec.bind_device, port)
+        return udp_socket.open_socket(self._remote, local, options=udp_options(self.test))
+
+    def _udp_test_started(self, last: bool) -> bool:
+        """True when the server has begun the test, which is as good as an answer to the last
+        request; anything else that it says is dealt with as usual."""
+        if last and self._control and self._control.peek() == protocol.Wire.TEST_START.byte:
+            return True
+        self._watch_control()
+        return False
+
     def _open_streams(self) -> None:
-        test = self.spec.test
+        test = self.test
         both = [True, False] if test.bidir else [not test.reverse]
         for group, sends in enumerate(both):
             if group:
@@ -447,7 +524,7 @@ class _ClientRun:
             code=STREAM_CODE,
             timeout_s=DATA_CONNECT_TIMEOUT_S,
             local=LocalEnd(spec.bind_host, spec.bind_device, port),
-            options=tcp_options(spec.test),
+            options=tcp_options(self.test),
             check=self._watch_control,
         )
         # From the last cookie on the server may start the test, so nothing is read here.
@@ -490,7 +567,7 @@ class _ClientRun:
 
     def _on_results_received(self, event: protocol.ResultsReceived) -> None:
         self.emit(results.from_json(event.results, self.clock.t_s()))
-        if not self.spec.test.get_server_output:
+        if not self.test.get_server_output:
             return
         known = {key.lower(): value for key, value in event.results.items()}
         text, document = known.get("server_output_text"), known.get("server_output_json")

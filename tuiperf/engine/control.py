@@ -43,6 +43,13 @@ class ControlSocket:
             self.errno = self.errno or error.errno or 0
             return b""
 
+    def peek(self) -> bytes:
+        """The first byte that waits to be read, b"" when there is none."""
+        try:
+            return self.sock.recv(1, socket.MSG_PEEK)
+        except OSError:
+            return b""
+
     def write(self, data: bytes) -> None:
         """Send now what the kernel takes and keep the rest; a broken connection drops it."""
         self._out += data

@@ -13,12 +13,14 @@ import resource
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Optional
 
 from tuiperf.events import (
     Event,
     HostSample,
     Interval,
+    Note,
     OptionRead,
     Results,
     StreamInterval,
@@ -26,10 +28,11 @@ from tuiperf.events import (
     StreamResult,
     StreamSample,
     TestStarted,
+    UdpFigures,
 )
 
 from . import counters as shared
-from . import tcp, tcp_info
+from . import tcp, tcp_info, udp, udp_drops, udp_figures, udp_plan, udp_socket, worker
 from .counters import Counters
 from .sockets import (
     OptionReading,
@@ -41,12 +44,15 @@ from .sockets import (
     unread_bytes,
 )
 from .spec import TestSpec
+from .udp_socket import UdpOptions
 
 SAMPLE_S = 0.1
 HOST_SAMPLE_S = 1.0
 LIMIT_POLL_S = 0.005  # how often -n and -k are looked at
 SENDER_STOP_S = 0.3
 DRAIN_S = 1.0  # how long a receiver may wait for what -n or -k still has on the way
+UDP_QUIET_S = 0.1  # of UDP some may never come: then so long without any
+UDP_TAIL_S = 1.0  # silence after which a limited UDP test has come to its end
 SLIVER_S = 0.05  # an interval that would end this close to the test's end is left to that end
 SHORT_INTERVAL_SHARE = 0.1  # a last interval shorter than this counts only if it carried bytes
 NO_LIMIT_YET_BYTES = 2**62  # for the omitted part: a limit still, so that writes are claimed
@@ -74,7 +80,8 @@ class Leg:
         self.fd = sock.fileno()
         self.sends = sends
         self.slot = slot
-        self.worker: Optional[tcp.Worker] = None
+        self.worker: Optional[worker.Worker] = None
+        self.gauge: Optional[udp_figures.Gauge] = None  # of a UDP stream
         self.interval_mark = _Mark()
         self.omit_mark = _Mark()
         self.final = _Mark()
@@ -86,14 +93,23 @@ class Leg:
 class _Mark:
     """A stream's counters at one moment."""
 
-    def __init__(self, transferred_bytes: int = 0, retransmits: Optional[int] = None) -> None:
+    def __init__(
+        self,
+        transferred_bytes: int = 0,
+        retransmits: Optional[int] = None,
+        udp: Optional[udp_figures.Reading] = None,
+    ) -> None:
         self.bytes = transferred_bytes
         self.retransmits = retransmits
+        self.udp = udp
 
     def retransmits_since(self, earlier: _Mark) -> Optional[int]:
         if self.retransmits is None:
             return None
         return max(0, self.retransmits - (earlier.retransmits or 0))
+
+    def udp_since(self, earlier: _Mark) -> Optional[UdpFigures]:
+        return self.udp.since(earlier.udp) if self.udp else None
 
     def differs_from(self, earlier: _Mark) -> bool:
         return self.bytes != earlier.bytes or bool(self.retransmits_since(earlier))
@@ -113,6 +129,17 @@ def tcp_options(spec: TestSpec) -> TcpOptions:
         congestion=spec.congestion,
         max_pacing_bps=spec.fq_rate_bps,
         tos=spec.tos,
+    )
+
+
+def udp_options(spec: TestSpec) -> UdpOptions:
+    """What a test asks of its UDP data sockets."""
+    return UdpOptions(
+        block_bytes=spec.block_bytes,
+        window_bytes=spec.window_bytes,
+        tos=spec.tos,
+        max_pacing_bps=spec.fq_rate_bps,
+        dont_fragment=spec.dont_fragment,
     )
 
 
@@ -138,6 +165,7 @@ class Measurement:
         self._sample_due_s = self._host_due_s = self._interval_due_s = float("inf")
         self._host_seen: tuple[float, float] = (0.0, 0.0)
         self._progress: tuple[int, float] = (0, 0.0)
+        self._host_drops = udp_drops.read() if spec.udp else None
         self.results: Optional[Results] = None  # once `finish` has been called
 
     @property
@@ -168,9 +196,16 @@ class Measurement:
                 remote[1],
             )
         )
-        for reading in read_options(sock, tcp_options(self.spec)):
+        for reading in self._read_options(sock):
             self._tell_option(reading, leg.stream)
+        if self.spec.udp:
+            leg.gauge = udp_figures.Gauge(sock, sends)
         return leg
+
+    def _read_options(self, sock: socket.socket) -> list[OptionReading]:
+        if self.spec.udp:
+            return udp_socket.read_options(sock, udp_options(self.spec))
+        return read_options(sock, tcp_options(self.spec))
 
     def _tell_option(self, reading: OptionReading, stream: int) -> None:
         """Report a setting, once for all streams that have it alike."""
@@ -184,18 +219,30 @@ class Measurement:
         if self.spec.limit_bytes:
             omits = bool(self.spec.omit_s)
             self._counters.limit_bytes = NO_LIMIT_YET_BYTES if omits else self.spec.limit_bytes
-        plan = tcp.Plan(
-            sends=True,
-            block_bytes=self.spec.block_bytes,
-            rate_bps=self.spec.rate_bps,
-            burst_blocks=self.spec.burst_blocks,
-            skip_rx_copy=self.spec.skip_rx_copy,
-            repeating_payload=self.spec.repeating_payload,
-        )
         for leg in self.legs:
-            leg.worker = tcp.Worker.start(
-                leg.sock, self._counters, leg.slot, plan._replace(sends=leg.sends)
+            leg.worker = self._start_worker(leg, self._counters)
+
+    def _start_worker(self, leg: Leg, counters: Counters) -> worker.Worker:
+        spec = self.spec
+        if spec.udp:
+            datagrams = udp_plan.Plan(
+                sends=leg.sends,
+                block_bytes=spec.block_bytes,
+                rate_bps=spec.rate_bps,
+                burst_blocks=spec.burst_blocks,
+                counters_64bit=spec.udp_counters_64bit,
+                repeating_payload=spec.repeating_payload,
             )
+            return udp.Worker.start(leg.sock, counters, leg.slot, datagrams)
+        plan = tcp.Plan(
+            sends=leg.sends,
+            block_bytes=spec.block_bytes,
+            rate_bps=spec.rate_bps,
+            burst_blocks=spec.burst_blocks,
+            skip_rx_copy=spec.skip_rx_copy,
+            repeating_payload=spec.repeating_payload,
+        )
+        return tcp.Worker.start(leg.sock, counters, leg.slot, plan)
 
     @property
     def counters(self) -> Counters:
@@ -287,6 +334,7 @@ class Measurement:
         if self._interval_s:
             self._close_last_interval(now_s)
         self._omitting = False
+        self.counters.end_omitted()
         self._epoch_s = self._interval_from_s = now_s
         self._interval_due_s = self._after_interval(self._epoch_s)
         for leg in self.legs:
@@ -298,19 +346,30 @@ class Measurement:
     # ------------------------------------------------------------------ looking
 
     def _mark(self, leg: Leg) -> _Mark:
-        return _Mark(self.counters.bytes(leg.slot), self._tcp_of(leg).get("total_retrans_packets"))
+        return self._mark_with(leg, self._tcp_of(leg))
+
+    def _mark_with(self, leg: Leg, info: dict[str, Optional[int]]) -> _Mark:
+        udp_reading = self._udp_of(leg)
+        carried = udp_reading.counts.bytes if udp_reading else self.counters.bytes(leg.slot)
+        return _Mark(carried, info.get("total_retrans_packets"), udp_reading)
+
+    def _udp_of(self, leg: Leg) -> Optional[udp_figures.Reading]:
+        return leg.gauge.read(self.counters.udp(leg.slot)) if leg.gauge else None
 
     @staticmethod
     def _tcp_of(leg: Leg) -> dict[str, Optional[int]]:
-        """What the kernel knows of a stream that this end sends; {} of others."""
+        """What the kernel knows of a TCP stream that this end sends; {} of others."""
+        if leg.gauge:
+            return {}
         return (tcp_info.read(leg.sock) if leg.sends else None) or {}
 
     def _sample(self) -> None:
         self._tick += 1
         received_bytes = 0
         for leg in self.legs:
-            info = tcp_info.read(leg.sock)
-            transferred_bytes = self.counters.bytes(leg.slot)
+            info = None if leg.gauge else tcp_info.read(leg.sock)
+            mark = self._mark_with(leg, {})
+            transferred_bytes = mark.bytes
             if not leg.sends:
                 received_bytes += transferred_bytes
             self._emit(
@@ -321,8 +380,9 @@ class Measurement:
                     leg.stream,
                     leg.sends,
                     transferred_bytes,
-                    None if leg.sends else unread_bytes(leg.sock),
+                    None if leg.sends or leg.gauge else unread_bytes(leg.sock),
                     info and {name: value for name, value in info.items() if value is not None},
+                    mark.udp_since(_Mark()),
                 )
             )
         if received_bytes != self._progress[0]:
@@ -376,7 +436,7 @@ class Measurement:
 
     def _interval_row(self, leg: Leg, start_s: float, end_s: float) -> StreamInterval:
         info = self._tcp_of(leg)
-        now = _Mark(self.counters.bytes(leg.slot), info.get("total_retrans_packets"))
+        now = self._mark_with(leg, info)
         before, leg.interval_mark = leg.interval_mark, now
         cwnd_packets, mss_bytes = info.get("snd_cwnd_packets"), info.get("snd_mss_bytes")
         cwnd_known = cwnd_packets is not None and mss_bytes is not None
@@ -393,6 +453,7 @@ class Measurement:
             info.get("rttvar_us"),
             info.get("pmtu_bytes"),
             info.get("reord_seen_events"),
+            now.udp_since(before),
         )
 
     def _close_last_interval(self, now_s: float) -> None:
@@ -410,9 +471,15 @@ class Measurement:
             return False
         sent = sum(self._since_omit(leg) for leg in self.legs if leg.sends)
         received = sum(self._since_omit(leg) for leg in self.legs if not leg.sends)
-        return max(sent, received) >= self.spec.limit_bytes
+        reached = max(sent, received) >= self.spec.limit_bytes
+        return reached or (received > 0 and self.spec.udp and self.silent_s > UDP_TAIL_S)
 
     def _since_omit(self, leg: Leg) -> int:
+        """Bytes after the omitted part; those of lost datagrams have been sent as well."""
+        if leg.gauge and not leg.sends:
+            highest = self.counters.udp(leg.slot).packets
+            omitted = leg.omit_mark.udp.counts.packets if leg.omit_mark.udp else 0
+            return (highest - omitted) * self.spec.block_bytes
         return self.counters.bytes(leg.slot) - leg.omit_mark.bytes
 
     def all_ended(self) -> bool:
@@ -443,9 +510,14 @@ class Measurement:
         """Let receivers take what a sender of -n or -k bytes has on its way, a second at most."""
         deadline_s = time.monotonic() + DRAIN_S
         waiting = [leg for leg in self.legs if not leg.sends]
+        received_bytes, heard_s = 0, time.monotonic()
         while waiting and not self.limit_reached() and time.monotonic() < deadline_s:
             time.sleep(0.001)
             waiting = [leg for leg in waiting if self.counters.state(leg.slot) == shared.BUSY]
+            if received_bytes != self.counters.total_received_bytes():
+                received_bytes, heard_s = self.counters.total_received_bytes(), time.monotonic()
+            elif self.spec.udp and time.monotonic() - heard_s > UDP_QUIET_S:
+                return
 
     def finish(self) -> Results:
         """Stop the senders, count, emit the last interval and this end's Results.
@@ -458,11 +530,35 @@ class Measurement:
         self._close_last_interval(end_s)
         for leg in self.legs:
             leg.final = leg.interval_mark
+        self._tell_host_drops()
         self.results = self._results(max(0.0, end_s - self._epoch_s))
         self._sample_due_s = self._host_due_s = self._interval_due_s = float("inf")
         self._omitting = False
         self._emit(self.results)
         return self.results
+
+    def _tell_host_drops(self) -> None:
+        """Say what of a UDP test's losses is this host's own doing."""
+        for what, count in self._host_drop_counts():
+            if count:
+                self._emit(Note(self._clock.t_s(), "warning", "host_drops", what.format(count)))
+
+    def _host_drop_counts(self) -> list[tuple[str, int]]:
+        figures = [leg.final.udp_since(leg.omit_mark) for leg in self.legs if not leg.sends]
+        received = sum(each.host_dropped_packets or 0 for each in figures if each)
+        now = udp_drops.read() if self._host_drops else None
+        sent = now.since(self._host_drops).send_buffer if now and self._host_drops else 0
+        return [
+            (
+                "about {} of the lost datagrams had arrived here: this host's receive buffer was "
+                "full, the path did not lose them",
+                received,
+            ),
+            (
+                "{} datagrams that count as sent were dropped by this host's own device queue",
+                sent,
+            ),
+        ]
 
     def _stop_senders(self) -> float:
         """End the senders so that their counters hold exactly what the kernel took."""
@@ -489,16 +585,30 @@ class Measurement:
             user,
             system,
             int(all(known)) if known else -1,
-            tuple(
-                StreamResult(
-                    leg.stream,
-                    leg.final.bytes - leg.omit_mark.bytes,
-                    leg.final.retransmits_since(leg.omit_mark),
-                    0.0,
-                    measured_s,
-                )
-                for leg in self.legs
-            ),
+            tuple(self._stream_result(leg, measured_s) for leg in self.legs),
+        )
+
+    @staticmethod
+    def _stream_result(leg: Leg, measured_s: float) -> StreamResult:
+        result = StreamResult(
+            leg.stream,
+            leg.final.bytes - leg.omit_mark.bytes,
+            leg.final.retransmits_since(leg.omit_mark),
+            0.0,
+            measured_s,
+        )
+        whole = leg.final.udp_since(_Mark())
+        if whole is None:
+            return result
+        omitted = leg.omit_mark.udp_since(_Mark())
+        return replace(
+            result,
+            jitter_s=whole.jitter_s,
+            lost_packets=whole.lost_packets,
+            packets=whole.packets,
+            omitted_lost_packets=omitted.lost_packets if omitted else 0,
+            omitted_packets=omitted.packets if omitted else 0,
+            udp=leg.final.udp_since(leg.omit_mark),
         )
 
     def _cpu_percent(self) -> tuple[float, float, float]:

@@ -26,9 +26,9 @@ def to_json(results: Results) -> Json:
                 "retransmits": -1 if row.retransmits is None else row.retransmits,
                 "jitter": row.jitter_s,
                 "errors": row.lost_packets,
-                "omitted_errors": 0,
+                "omitted_errors": row.omitted_lost_packets or 0,
                 "packets": row.packets,
-                "omitted_packets": 0,
+                "omitted_packets": row.omitted_packets or 0,
                 "start_time": row.start_s,
                 "end_time": row.end_s or 0.0,
             }
@@ -73,6 +73,8 @@ def _stream(row: Json) -> StreamResult:
         jitter_s=_number(row, "jitter"),
         lost_packets=_whole(row, "errors") or 0,
         packets=_whole(row, "packets") or 0,
+        omitted_lost_packets=_whole(row, "omitted_errors"),
+        omitted_packets=_whole(row, "omitted_packets"),
     )
 
 

@@ -30,8 +30,9 @@ from . import protocol, results
 from .control import ControlSocket
 from .errors import EngineError, os_words
 from .listener import Listener
-from .measure import Clock, Emit, Measurement, system_text
+from .measure import Clock, Emit, Measurement, system_text, udp_options
 from .sockets import (
+    LocalEnd,
     address_text,
     control_mss,
     set_max_pacing_rate,
@@ -41,6 +42,7 @@ from .sockets import (
 )
 from .spec import ServerSpec, TestSpec
 from .stops import Stops
+from .udp_door import Door
 
 MAX_GUESTS = 160  # 128 streams and some strangers; of more, those that came first must go
 MAX_LEAVING = 64
@@ -147,6 +149,8 @@ class _Server:
             poll.register(leaving.control, leaving.control.poll_events)
         if self._test:
             poll.register(self._test.control, self._test.control.poll_events)
+            for sock in self._test.udp_sockets:
+                poll.register(sock, select.POLLIN)
         wait_s = max(0.0, self._next_due_s() - time.monotonic())
         ready = {fd for fd, _ in poll.poll(wait_s * 1000)}
         if self.listener.fileno() in ready:
@@ -167,6 +171,8 @@ class _Server:
         if self._test:
             if self._test.control.fileno() in ready:
                 self._test.read()
+            if ready.intersection(sock.fileno() for sock in self._test.udp_sockets):
+                self._test.add_udp_streams()
             self._test.work()
             if self._test.over:
                 self._end_test()
@@ -279,6 +285,7 @@ class _ServerTest:
         self.outcome = "completed"
         self.over = False
         self._cookie = guest.data
+        self._door: Optional[Door] = None
         self._proto = protocol.Server()
         self._state = self._proto.state
         self._state_since_s = time.monotonic()
@@ -423,8 +430,31 @@ class _ServerTest:
         self.spec = spec
         self.emit(Agreed(self.clock.t_s(), event.parameters))
         self.measurement = Measurement(spec, self.server.spec.interval_s, self.clock, self.emit)
-        self._prepare_listener(spec)
+        if spec.udp:
+            self._open_door(spec)
+        else:
+            self._prepare_listener(spec)
         self._handle(self._proto.accept_parameters())
+
+    def _open_door(self, spec: TestSpec) -> None:
+        """Be ready for the client's datagrams before it is told to open its streams."""
+        listen = LocalEnd(self.server.spec.bind_host, self.server.spec.bind_device)
+        self._door = Door(self.control.sock, listen, self.client, udp_options(spec))
+
+    @property
+    def udp_sockets(self) -> list[socket.socket]:
+        """What to poll for a UDP client's requests while its streams open."""
+        return self._door.sockets if self._door else []
+
+    def add_udp_streams(self) -> None:
+        """Take the UDP streams that were asked for; with the last one the test starts."""
+        if self._door and self.measurement and self.spec:
+            try:
+                missing = self.spec.streams - len(self.measurement.legs)
+                for sock in self._door.accept(missing):
+                    self.add_stream(sock)
+            except EngineError as error:
+                self._fail(error)
 
     def _prepare_listener(self, spec: TestSpec) -> None:
         try:
@@ -444,7 +474,8 @@ class _ServerTest:
 
     def wants(self, cookie: bytes) -> bool:
         """True when a connection with this cookie is one of the streams still missing."""
-        return cookie == self._cookie and self._proto.state is protocol.State.OPENING
+        opening = self._proto.state is protocol.State.OPENING
+        return cookie == self._cookie and opening and self._door is None
 
     def add_stream(self, sock: socket.socket) -> None:
         """Take a data connection; with the last one the test starts."""
@@ -462,7 +493,8 @@ class _ServerTest:
     def _take(self, sock: socket.socket, measured: Measurement, spec: TestSpec) -> None:
         index = len(measured.legs)
         try:
-            self._set_options(sock, spec)
+            if not spec.udp:
+                self._set_options(sock, spec)
             measured.add_stream(sock, spec.reverse or (spec.bidir and index >= spec.parallel))
         except (EngineError, OSError):
             sock.close()
@@ -481,6 +513,7 @@ class _ServerTest:
             set_max_pacing_rate(sock, spec.fq_rate_bps)
 
     def _start(self, measured: Measurement) -> None:
+        self._close_door()
         measured.start_workers()
         happened = self._proto.streams_ready()
         self._after_change()
@@ -514,8 +547,14 @@ class _ServerTest:
 
     # ------------------------------------------------------------------ the end
 
+    def _close_door(self) -> None:
+        if self._door:
+            self._door.close()
+            self._door = None
+
     def close_streams(self) -> None:
         """End the workers and undo what the test changed on the listener."""
+        self._close_door()
         if self.measurement:
             self.measurement.close()
         self.server.listener.restore()

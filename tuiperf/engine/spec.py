@@ -16,6 +16,9 @@ Json = dict[str, Any]
 DEFAULT_PORT = 5201
 DEFAULT_TCP_BLOCK_BYTES = 131072
 MAX_TCP_BLOCK_BYTES = 1048576
+MIN_DATAGRAM_BYTES, MAX_DATAGRAM_BYTES = 16, 65507
+USUAL_DATAGRAM_BYTES = 1460  # where no MSS is known, as with iperf3
+DEFAULT_UDP_RATE_BPS = 1024 * 1024
 MAX_WINDOW_BYTES = 512 * 1024 * 1024
 MAX_MSS_BYTES = 32767
 MAX_BURST_BLOCKS = 1000
@@ -24,6 +27,7 @@ MAX_TIME_S = 86400
 MAX_OMIT_S = 600
 MIN_INTERVAL_S, MAX_INTERVAL_S = 0.1, 60.0
 MAX_COUNT = 2**63 - 1
+MAX_LIMIT_BYTES = 2**61  # what is summed up below it fits 64 bits
 PACING_TIMER_US = 1000  # only iperf3 before 3.18 reads it
 
 # The wire's key, our field. Order as iperf3 3.21 sends them; a flag is sent as true or not at all.
@@ -49,8 +53,10 @@ _FLAGS: tuple[tuple[str, str], ...] = (
 )
 _PRESENCE: tuple[tuple[str, str], ...] = (
     ("get_server_output", "get_server_output"),
+    ("udp_counters_64bit", "udp_counters_64bit"),
     ("repeating_payload", "repeating_payload"),
     ("zerocopy", "zerocopy"),
+    ("dont_fragment", "dont_fragment"),
     ("skip_rx_copy", "skip_rx_copy"),
 )
 _TEXTS: tuple[tuple[str, str], ...] = (
@@ -74,7 +80,7 @@ class TestSpec:
     parallel: int = 1
     reverse: bool = False
     bidir: bool = False
-    block_bytes: int = DEFAULT_TCP_BLOCK_BYTES
+    block_bytes: int = DEFAULT_TCP_BLOCK_BYTES  # UDP: 0 for what the path takes in one piece
     window_bytes: int = 0
     mss_bytes: int = 0
     nodelay: bool = False
@@ -89,13 +95,17 @@ class TestSpec:
     repeating_payload: bool = False
     zerocopy: bool = False
     skip_rx_copy: bool = False
+    udp_counters_64bit: bool = False
+    dont_fragment: bool = False
+    gso: bool = False  # asks the far end to let its kernel cut datagrams; ours does unasked
+    gro: bool = False
 
     def check(self) -> None:
         """Raise EngineError with iperf3's number for the first value out of its range."""
         if self.protocol == "sctp":
             raise EngineError(18, "no SCTP support available")
-        if self.protocol != "tcp":
-            raise EngineError(13, "this version of tuiperf measures TCP only")
+        if self.protocol not in ("tcp", "udp"):
+            raise EngineError(114, "neither TCP nor UDP is asked for")
         self._check_lengths()
         if not 0 <= self.time_s <= MAX_TIME_S:
             raise EngineError(5, f"test duration valid values are 0 to {MAX_TIME_S} seconds")
@@ -116,7 +126,12 @@ class TestSpec:
                 raise EngineError(114, "a count or a rate is negative or too large")
 
     def _check_lengths(self) -> None:
-        if not 1 <= self.block_bytes <= MAX_TCP_BLOCK_BYTES:
+        if self.udp:
+            if self.block_bytes and not (
+                MIN_DATAGRAM_BYTES <= self.block_bytes <= MAX_DATAGRAM_BYTES
+            ):
+                raise EngineError.from_code(20)
+        elif not 1 <= self.block_bytes <= MAX_TCP_BLOCK_BYTES:
             raise EngineError(7, f"block size too large (maximum = {MAX_TCP_BLOCK_BYTES} bytes)")
         if not 0 <= self.window_bytes <= MAX_WINDOW_BYTES:
             raise EngineError(
@@ -126,6 +141,20 @@ class TestSpec:
             raise EngineError(10, f"TCP MSS too large (maximum = {MAX_MSS_BYTES} bytes)")
         if not 0 <= self.burst_blocks <= MAX_BURST_BLOCKS:
             raise EngineError(15, f"invalid burst count (maximum = {MAX_BURST_BLOCKS})")
+
+    @property
+    def udp(self) -> bool:
+        return self.protocol == "udp"
+
+    def with_datagrams_for(self, mss_bytes: int) -> TestSpec:
+        """The spec with a datagram size: where none was chosen, the MSS of the control connection.
+
+        Such datagrams are not fragmented on the path, as far as TCP can tell.
+        """
+        if not self.udp or self.block_bytes:
+            return self
+        size = mss_bytes or USUAL_DATAGRAM_BYTES
+        return replace(self, block_bytes=max(MIN_DATAGRAM_BYTES, min(size, MAX_DATAGRAM_BYTES)))
 
     @property
     def streams(self) -> int:
@@ -139,8 +168,11 @@ class TestSpec:
 
     @property
     def limit_bytes(self) -> int:
-        """The bytes that end the test, 0 for none."""
-        return self.total_bytes or self.total_blocks * self.block_bytes
+        """The bytes that end the test, 0 for none; of UDP whole datagrams."""
+        total = min(self.total_bytes or self.total_blocks * self.block_bytes, MAX_LIMIT_BYTES)
+        if self.udp and self.block_bytes:
+            return -(-total // self.block_bytes) * self.block_bytes
+        return total
 
     @property
     def planned_s(self) -> Optional[float]:
@@ -156,6 +188,8 @@ class TestSpec:
                 params[key] = value
             if key == "fqrate":
                 params["pacing_timer"] = PACING_TIMER_US
+        if self.udp:
+            params.update(self._segmentation())
         for key, name in _FLAGS:
             if getattr(self, name):
                 params[key] = True
@@ -167,6 +201,18 @@ class TestSpec:
                 params[key] = 1
         params["client_version"] = client_version
         return params
+
+    def _segmentation(self) -> Json:
+        """How iperf3 3.21 tells of UDP_SEGMENT and UDP_GRO; older ones pass over it."""
+        size = self.block_bytes if self.gso else 0
+        whole = MAX_DATAGRAM_BYTES // size * size if size else MAX_DATAGRAM_BYTES
+        return {
+            "gso": int(self.gso),
+            "gso_dg_size": size,
+            "gso_bf_size": whole,
+            "gro": int(self.gro),
+            "gro_bf_size": MAX_DATAGRAM_BYTES,
+        }
 
     @classmethod
     def from_parameters(cls, params: Json) -> TestSpec:
@@ -187,12 +233,16 @@ class TestSpec:
             text = known.get(key)
             if isinstance(text, str):
                 values[name] = text
+        for key in ("gso", "gro"):
+            values[key] = bool(_whole(key, known.get(key, 0)))
         # Clients up to 3.2 leave "time" out when bytes or blocks end the test.
         limited = values.get("total_bytes") or values.get("total_blocks")
         if "time" not in known and limited:
             values["time_s"] = 0
         if not values.get("block_bytes", 1):
             del values["block_bytes"]
+            if values["protocol"] == "udp":
+                values["block_bytes"] = USUAL_DATAGRAM_BYTES
         spec = cls(**values)
         spec.check()
         return spec
