@@ -433,8 +433,10 @@ def test_all_data_connections_break(reverse: bool) -> None:
         for sock in peer.data:
             if reverse:
                 sock.sendall(b"x" * 1000)
-            time.sleep(0.2)
-            fake_peer.reset(sock)
+                sock.close()
+            else:
+                assert sock.recv(1)
+                fake_peer.reset(sock)
         peer.data = []
         peer.await_end()
         peer.ask_results()
@@ -454,6 +456,7 @@ def test_one_data_connection_of_several_breaks() -> None:
         peer.open_streams(2)
         peer.start()
         peer.run()
+        assert eventually(lambda: peer.received_bytes > 0)
         fake_peer.reset(peer.data[1])
         peer.await_end()
         peer.ask_results()

@@ -17,7 +17,7 @@ import time
 from types import FrameType
 from typing import Any, Optional
 
-from tuiperf.events import Event, Failed, RunEnded, StreamSample, to_line
+from tuiperf.events import Event, Failed, Listening, RunEnded, StreamSample, to_line
 
 from . import prctl
 from .client import run_client
@@ -37,8 +37,8 @@ class EventPipe:
     """Writes events to a pipe without ever blocking.
 
     What the reader does not take waits up to a limit; samples give way first, at a quarter of it,
-    so that the rarer events get through. The end of a run is never dropped. While something waits
-    a timer (SIGALRM) tries again, for the next event may be long in coming.
+    so that the rarer events get through; the ends of runs have as much again for themselves. While
+    something waits a timer (SIGALRM) tries again, for the next event may be long in coming.
     """
 
     def __init__(self, fd: int) -> None:
@@ -52,8 +52,7 @@ class EventPipe:
     def write(self, event: Event) -> None:
         """Send one event, or drop it."""
         number, self._number = self._number, self._number + 1
-        room = MAX_WAITING_BYTES // (4 if isinstance(event, StreamSample) else 1)
-        if len(self._waiting) < room or isinstance(event, RunEnded):
+        if len(self._waiting) < _room_bytes(event):
             self._waiting += to_line(event, number).encode() + b"\n"
         self._push()
 
@@ -82,6 +81,12 @@ class EventPipe:
             select.select([], [self._fd], [], 0.1)
             self._push()
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _room_bytes(event: Event) -> int:
+    if isinstance(event, StreamSample):
+        return MAX_WAITING_BYTES // 4
+    return MAX_WAITING_BYTES * (2 if isinstance(event, (RunEnded, Listening)) else 1)
 
 
 def read_spec(fd: int) -> dict[str, Any]:
