@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol, cast
 
 from tuiperf import guards
 
@@ -16,6 +16,7 @@ _HZ = guards.set_pace()  # before Textual is imported, which reads its frame rat
 
 from textual.app import App  # noqa: E402
 from textual.binding import Binding, BindingType  # noqa: E402
+from textual.screen import Screen  # noqa: E402
 
 from tuiperf import recording, theme  # noqa: E402
 from tuiperf.engine.spec import ClientSpec  # noqa: E402
@@ -32,8 +33,24 @@ FeedFactory = Callable[[], tuple[Feed, str]]
 TTY_POLL_S = 1.0
 
 
-class TuiperfApp(App[None]):
-    """Holds the screen of a run, its pace, and the guards of the terminal."""
+class AppScreen(Protocol):
+    """What the app wants of the screen that it shows."""
+
+    def tick(self) -> None:
+        """Take what is new, and show it."""
+
+    def abandon(self) -> Awaitable[None]:
+        """Let go of what is running, at once."""
+
+    def leave(self) -> Awaitable[None]:
+        """End what is running, in order."""
+
+    def outcome(self) -> int:
+        """The exit code."""
+
+
+class ShellApp(App[None]):
+    """Holds a screen, its pace, and the guards of the terminal."""
 
     TITLE = "tuiperf"
     CSS_PATH = "tuiperf.tcss"
@@ -41,6 +58,62 @@ class TuiperfApp(App[None]):
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="app.quit"),
         Binding("ctrl+z", "suspend_process", "To the shell", show=False, id="app.suspend"),
     ]
+
+    def __init__(
+        self, *, meter: guards.ByteMeter | None = None, hz: float = _HZ, live: bool = True
+    ) -> None:
+        super().__init__()
+        self._meter = meter
+        self._hz = hz
+        self._live = live
+        self._forget_signals: Callable[[], None] | None = None
+        self.register_theme(theme.DARK)
+        self.register_theme(theme.LIGHT)
+
+    @property
+    def first(self) -> AppScreen:
+        """The screen that this app is about."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        wanted = theme.default_theme()
+        self.theme = wanted if wanted in self.available_themes else theme.DARK.name
+        self.push_screen(cast(Screen[None], self.first))
+        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
+        if not self._live:
+            return
+        self.set_interval(1 / self._hz, self._tick)
+        if not self.is_headless:
+            self._forget_signals = guards.on_end_signals(self._leave_by_signal)
+            self.set_interval(TTY_POLL_S, self._look_for_terminal)
+
+    def _tick(self) -> None:
+        if self._meter is None or not self._meter.stalled:
+            self.first.tick()
+
+    def _look_for_terminal(self) -> None:
+        if guards.terminal_gone():
+            self._leave_by_signal(129)
+
+    def _leave_by_signal(self, code: int) -> None:
+        self.run_worker(self._leave(code), exit_on_error=False)
+
+    async def _leave(self, code: int) -> None:
+        await self.first.abandon()
+        self.exit(return_code=code)
+
+    async def action_quit(self) -> None:
+        await self.first.leave()
+        self.exit(return_code=self.first.outcome())
+
+    async def on_unmount(self) -> None:
+        if self._forget_signals is not None:
+            self._forget_signals()
+        await self.first.abandon()
+
+
+class TuiperfApp(ShellApp):
+    """Holds the screen of a run."""
 
     def __init__(
         self,
@@ -54,63 +127,14 @@ class TuiperfApp(App[None]):
         hz: float = _HZ,
         live: bool = True,
     ) -> None:
-        super().__init__(ansi_color=True if theme.no_color() else None)
+        super().__init__(meter=meter, hz=hz, live=live)
         self.run_screen = RunScreen(
             judge, glyphs, make_feed=make_feed, session=session, recording=recording
         )
-        self._meter = meter
-        self._hz = hz
-        self._live = live
-        self._forget_signals: Callable[[], None] | None = None
-        self.register_theme(theme.DARK)
-        self.register_theme(theme.LIGHT)
 
-    def on_mount(self) -> None:
-        wanted = theme.default_theme()
-        self.theme = wanted if wanted in self.available_themes else theme.DARK.name
-        self.push_screen(self.run_screen)
-        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
-        if not self._live:
-            return
-        self.set_interval(1 / self._hz, self._tick)
-        if not self.is_headless:
-            self._forget_signals = guards.on_end_signals(self._leave_by_signal)
-            self.set_interval(TTY_POLL_S, self._look_for_terminal)
-
-    def _tick(self) -> None:
-        if self._meter is None or not self._meter.stalled:
-            self.run_screen.tick()
-
-    def _look_for_terminal(self) -> None:
-        if guards.terminal_gone():
-            self._leave_by_signal(129)
-
-    def _leave_by_signal(self, code: int) -> None:
-        self.run_worker(self._leave(code), exit_on_error=False)
-
-    async def _leave(self, code: int) -> None:
-        screen = self.run_screen
-        if screen.feed is not None:
-            screen.feed.stop()
-            await screen.feed.close()
-        self.exit(return_code=code)
-
-    async def action_quit(self) -> None:
-        await self.run_screen.leave()
-        self.exit(return_code=_outcome(self.run_screen.page.session))
-
-    async def on_unmount(self) -> None:
-        if self._forget_signals is not None:
-            self._forget_signals()
-        if self.run_screen.feed is not None:
-            await self.run_screen.feed.close()
-
-
-def _outcome(session: Session) -> int:
-    """0 when the run did what was asked, or was stopped by its user."""
-    if session.failure is not None:
-        return 1
-    return 0 if session.ended is not None and session.ended.outcome != "failed" else 1
+    @property
+    def first(self) -> AppScreen:
+        return self.run_screen
 
 
 def run_app(spec: ClientSpec, *, ascii: bool = False) -> int:

@@ -168,6 +168,21 @@ class RunScreen(Screen[None]):
         self.page.frozen = False
         self._take()
 
+    async def abandon(self) -> None:
+        """Let go of the engine at once; the run ends by itself."""
+        if self.feed is None:
+            return
+        if self.running:
+            self.feed.stop()
+        await self.feed.close()
+
+    def outcome(self) -> int:
+        """0 when the run did what was asked, or was stopped by its user."""
+        session = self.page.session
+        if session.failure is not None:
+            return 1
+        return 0 if session.ended is not None and session.ended.outcome != "failed" else 1
+
     # The page
 
     def tick(self) -> None:
