@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tuiperf import events as ev
 from tuiperf.engine.spec import ClientSpec, TestSpec
@@ -207,7 +208,7 @@ def _interval_row(
     mark: tuple[float, int],
 ) -> tuple[ev.StreamInterval, tuple[float, int]]:
     tcp = _tcp(at_s, path, counter)
-    known = (
+    known: dict[str, Any] = (
         {
             "retransmits": counter.retransmits - mark[1],
             "cwnd_bytes": tcp["snd_cwnd_packets"] * MSS,

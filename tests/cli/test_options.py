@@ -363,9 +363,31 @@ def test_what_this_version_does_not_have_is_said(option: Any) -> None:
         assert error.text.startswith(f"{option.name} is not available in this version: ")
 
 
-def test_udp_is_refused_in_the_words_of_the_manual() -> None:
-    text = "--udp is not available in this version: it measures TCP"
-    assert refusal("-c x -u -b 10M").text == text
+@pytest.mark.parametrize(
+    ("words", "rate_bps", "size"),
+    [
+        ("-u", 1_048_576, 0),
+        ("-u -b 0", 0, 0),
+        ("-b 10m -u -l 1400", 10_000_000, 1400),
+        ("-u -l 0", 1_048_576, 0),
+        ("-u -l 64K", None, None),
+        ("-u -l 15", None, None),
+        ("-u -l 65507", 1_048_576, 65507),
+    ],
+)
+def test_udp(words: str, rate_bps: int | None, size: int | None) -> None:
+    if rate_bps is None:
+        assert refusal(f"-c x {words}").code == 20
+        return
+    test = parse(f"-c x {words}".split()).client.test  # type: ignore[union-attr]
+    assert (test.protocol, test.rate_bps, test.block_bytes) == ("udp", rate_bps, size)
+
+
+def test_udps_own_options() -> None:
+    words = "-c x -u --udp-counters-64bit --dont-fragment --gsro -b 5M/10"
+    test = parse(words.split()).client.test  # type: ignore[union-attr]
+    assert test.udp_counters_64bit and test.dont_fragment and test.gso and test.gro
+    assert (test.rate_bps, test.burst_blocks) == (5_000_000, 10)
 
 
 def test_bytes_or_blocks_end_a_test_in_place_of_time() -> None:

@@ -64,7 +64,7 @@ class Made:
         carried = round(BYTES_PER_S * (end_s - start_s))
         rows = []
         for stream in self.streams:
-            known: dict[str, int] = {}
+            known: dict[str, Any] = {}
             if self.sends(stream):
                 known = {
                     "retransmits": retransmits,

@@ -71,7 +71,7 @@ def _missing(names: str, role: str, why: str, argument: str = "", optional: bool
 
 
 BYTES, RATES = values.amount(1024), values.amount(1000)
-_TCP_ONLY = "it measures TCP"
+_NO_SCTP = "it measures TCP and UDP"
 _NO_AUTH = "it has no authentication"
 
 ROLES = Group(
@@ -173,8 +173,25 @@ TEST = Group(
     ),
 )
 
+UDP = Group(
+    "UDP: what is sent is offered, only what arrives is a result",
+    (
+        _client(
+            "-u --udp", "test.protocol", "UDP, at 1 Mbit/s without -b; -b 0 floods", value="udp"
+        ),
+        _client("--udp-counters-64bit", "test.udp_counters_64bit", "for more than 4e9 datagrams"),
+        _client("--dont-fragment", "test.dont_fragment", "no larger than the path takes whole"),
+        _client(
+            "--gsro",
+            "test.gso test.gro",
+            "let iperf3 there use GSO and GRO, as we do",
+            value=(True, True),
+        ),
+    ),
+)
+
 TCP = Group(
-    "How TCP is set",
+    "How connections are set",
     (
         _client(
             "-w --window",
@@ -200,7 +217,7 @@ TCP = Group(
         _client(
             "-l --length",
             "test.block_bytes",
-            "bytes in one write or read",
+            "bytes in a write, or UDP datagram",
             argument="N[KM]",
             read=BYTES,
             default="128K",
@@ -292,14 +309,10 @@ OUTPUT = Group(
 NOT_YET = Group(
     "Known, but not in this version",
     (
-        _missing("-u --udp", "client", _TCP_ONLY),
-        _missing("--sctp", "client", _TCP_ONLY),
+        _missing("--sctp", "client", _NO_SCTP),
         _missing("-m --mptcp", "both", "it measures plain TCP"),
-        _missing("-X --xbind", "client", _TCP_ONLY, "NAME"),
-        _missing("--nstreams", "client", _TCP_ONLY, "N"),
-        _missing("--udp-counters-64bit", "client", _TCP_ONLY),
-        _missing("--gsro", "client", _TCP_ONLY),
-        _missing("--dont-fragment", "client", "it is for UDP, and this one measures TCP"),
+        _missing("-X --xbind", "client", _NO_SCTP, "NAME"),
+        _missing("--nstreams", "client", _NO_SCTP, "N"),
         _missing("-Z --zerocopy", "client", "it sends from memory"),
         _missing("-F --file", "both", "it sends from memory", "FILE"),
         _missing("-A --affinity", "both", "it leaves the choice of cores to the system", "N[,M]"),
@@ -321,7 +334,7 @@ NOT_YET = Group(
     ),
 )
 
-GROUPS = (ROLES, TEST, TCP, SERVER, OUTPUT, NOT_YET)
+GROUPS = (ROLES, TEST, UDP, TCP, SERVER, OUTPUT, NOT_YET)
 OPTIONS = tuple(option for group in GROUPS for option in group.options)
 
 COMMANDS: dict[str, str] = {

@@ -12,7 +12,7 @@ from tuiperf.cli.grammar import COMMANDS, OPTIONS, Option
 from tuiperf.cli.scan import scan
 from tuiperf.cli.values import UsageError
 from tuiperf.engine.errors import EngineError, describe
-from tuiperf.engine.spec import ClientSpec, ServerSpec, TestSpec
+from tuiperf.engine.spec import DEFAULT_UDP_RATE_BPS, ClientSpec, ServerSpec, TestSpec
 
 __all__ = ["OPTIONS", "Invocation", "OutputSettings", "UsageError", "parse"]
 
@@ -226,6 +226,8 @@ def _test(line: _Line) -> TestSpec:
         chosen["time_s"] = 0
     if not chosen.get("block_bytes", 1):
         del chosen["block_bytes"]
+    if chosen.get("protocol") == "udp":
+        chosen = {"rate_bps": DEFAULT_UDP_RATE_BPS, "block_bytes": 0, **chosen}
     return TestSpec(**chosen)
 
 

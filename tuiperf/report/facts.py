@@ -11,12 +11,26 @@ from tuiperf.engine.errors import EngineError
 from tuiperf.engine.spec import TestSpec
 
 
+class Packets(NamedTuple):
+    """What one end counted of UDP datagrams, the omitted part left out."""
+
+    total: int  # sent; of a receiver those that came and those that are missing
+    lost: int | None  # None where the far end did not tell what of it belongs to the omitted part
+    jitter_s: float
+    out_of_order: int = 0
+
+    @property
+    def jitter_ms(self) -> float:
+        return self.jitter_s * 1000
+
+
 class Count(NamedTuple):
     """What one end counted of one stream, or of several together."""
 
     bytes: int
     seconds: float
     retransmits: int | None  # None where that end does not know them
+    packets: Packets | None = None  # of UDP
 
     @property
     def bytes_per_s(self) -> float:
@@ -44,6 +58,7 @@ class Seen:
     min_rtt_us: int = 0
     rtt_sum_us: int = 0
     rtt_count: int = 0
+    packets: Packets | None = None  # UDP
 
     @property
     def mean_rtt_us(self) -> int:
@@ -55,6 +70,8 @@ class Seen:
             self.bytes += row.bytes
             if row.retransmits is not None:
                 self.retransmits = (self.retransmits or 0) + row.retransmits
+            if row.udp is not None:
+                self._add_packets(row.udp)
         self.max_cwnd_bytes = max(self.max_cwnd_bytes, row.cwnd_bytes or 0)
         self.max_snd_wnd_bytes = max(self.max_snd_wnd_bytes, row.snd_wnd_bytes or 0)
         self.reorder_events = max(self.reorder_events, row.reorder_events or 0)
@@ -63,6 +80,15 @@ class Seen:
             self.min_rtt_us = min(self.min_rtt_us or row.rtt_us, row.rtt_us)
             self.rtt_sum_us += row.rtt_us
             self.rtt_count += 1
+
+    def _add_packets(self, udp: ev.UdpFigures) -> None:
+        before = self.packets or Packets(0, 0, 0.0)
+        self.packets = Packets(
+            before.total + udp.packets,
+            (before.lost or 0) + udp.lost_packets,
+            udp.jitter_s,
+            before.out_of_order + udp.out_of_order_packets,
+        )
 
 
 @dataclass
@@ -208,7 +234,12 @@ class Facts:
             return {}
         seen = {each.stream: self.seen.get(each.stream, Seen()) for each in group.streams}
         return {
-            stream: Count(row.bytes, self.measured_s, row.retransmits if group.sends else None)
+            stream: Count(
+                row.bytes,
+                self.measured_s,
+                row.retransmits if group.sends else None,
+                row.packets,
+            )
             for stream, row in seen.items()
         }
 
@@ -219,7 +250,27 @@ class Facts:
             return {}
         first = known[0]
         seconds = self.local_s if first.end_s is None else first.end_s - first.start_s
-        return {row.stream: Count(row.bytes, seconds, row.retransmits) for row in known}
+        return {
+            row.stream: Count(row.bytes, seconds, row.retransmits, self._packets(row))
+            for row in known
+        }
+
+    def _packets(self, row: ev.StreamResult) -> Packets | None:
+        """A far end of iperf3 before 3.14 does not tell what belongs to the omitted part."""
+        if not self.test.udp:
+            return None
+        out_of_order = row.udp.out_of_order_packets if row.udp else 0
+        omitted, omitted_lost = row.omitted_packets, row.omitted_lost_packets
+        lost: int | None = row.lost_packets - (omitted_lost or 0)
+        if omitted is None or omitted_lost is None:
+            omitted = self._omitted_here(row.stream)
+            if self.test.omit_s and row.lost_packets:
+                lost = None
+        return Packets(row.packets - omitted, lost, row.jitter_s, out_of_order)
+
+    def _omitted_here(self, stream: int) -> int:
+        rows = self.local.streams if self.local else ()
+        return next((row.omitted_packets or 0 for row in rows if row.stream == stream), 0)
 
     @property
     def local_s(self) -> float:
@@ -239,7 +290,26 @@ def total(counts: dict[int, Count], group: Group) -> Count | None:
         sum(row.bytes for row in rows),
         rows[0].seconds,
         add_known(row.retransmits for row in rows),
+        _total_packets([row.packets for row in rows if row.packets is not None]),
     )
+
+
+def _total_packets(rows: list[Packets]) -> Packets | None:
+    """All streams' datagrams; their jitter is the mean of the streams'."""
+    if not rows:
+        return None
+    lost = [row.lost for row in rows]
+    return Packets(
+        sum(row.total for row in rows),
+        None if None in lost else add_known(lost),
+        sum(row.jitter_s for row in rows) / len(rows),
+        sum(row.out_of_order for row in rows),
+    )
+
+
+def percent(part: float, whole: float) -> float:
+    """The percentage, 0 of nothing."""
+    return 100.0 * part / whole if whole > 0 else 0.0
 
 
 def add_known(values: Any) -> int | None:

@@ -12,9 +12,11 @@ import struct
 from typing import Any
 
 from tuiperf import events as ev
+from tuiperf.report import udp_json
 from tuiperf.report.cjson import dump
 from tuiperf.report.facts import Count, Facts, Group, Seen, add_known, rate, total
 from tuiperf.report.iperf3_text import http_date, interrupt_line
+from tuiperf.report.udp_text import add_up
 
 Json = dict[str, Any]
 
@@ -137,7 +139,9 @@ def _meeting(facts: Facts, agreed: ev.Agreed) -> Json:
         }
     if connection:
         part["cookie"] = connection.cookie
-    if facts.test.mss_bytes:
+    if facts.test.udp:
+        pass
+    elif facts.test.mss_bytes:
         part["tcp_mss"] = facts.test.mss_bytes
     else:
         known_bytes = connection.mss_bytes if connection and facts.is_client else None
@@ -150,7 +154,7 @@ def _meeting(facts: Facts, agreed: ev.Agreed) -> Json:
 def _test_start(facts: Facts) -> Json:
     test = facts.test
     return {
-        "protocol": "TCP",
+        "protocol": test.protocol.upper(),
         "num_streams": test.parallel,
         "blksize": test.block_bytes,
         "omit": test.omit_s,
@@ -163,8 +167,8 @@ def _test_start(facts: Facts) -> Json:
         "bidir": int(test.bidir),
         "fqrate": test.fq_rate_bps,
         "interval": facts.interval_s,
-        "gso": 0,
-        "gro": 0,
+        "gso": int(test.gso),
+        "gro": int(test.gro),
     }
 
 
@@ -195,6 +199,8 @@ def _interval_stream(fd: int, row: ev.StreamInterval, omitted: bool) -> Json:
         document["rttvar"] = row.rttvar_us
         document["pmtu"] = row.pmtu_bytes
         document["reorder"] = row.reorder_events
+    if row.udp is not None:
+        document |= udp_json.interval_members(row.udp, row.sends)
     document["omitted"] = omitted
     document["sender"] = row.sends
     return document
@@ -205,6 +211,9 @@ def _interval_sum(event: ev.Interval, rows: list[ev.StreamInterval], group: Grou
     retransmits = add_known(row.retransmits for row in rows) if group.sends else None
     if retransmits is not None:
         document["retransmits"] = retransmits
+    figures = [row.udp for row in rows if row.udp is not None]
+    if figures:
+        document |= udp_json.interval_members(add_up(figures), group.sends)
     document["omitted"] = event.omitted
     document["sender"] = group.sends
     return document
@@ -242,14 +251,14 @@ def _end(facts: Facts) -> Json:
     for number, group in enumerate(groups):
         sent = facts.counts(group, of_sender=True)
         received = facts.counts(group, of_sender=False)
-        for each in group.streams:
-            streams.append(
-                {
-                    "sender": _sender(facts, group, each, sent.get(each.stream)),
-                    "receiver": _receiver(facts, group, each, received.get(each.stream)),
-                }
-            )
         suffix = "_bidir_reverse" if number else ""
+        streams += [
+            _end_stream(facts, group, each, sent.get(each.stream), received.get(each.stream))
+            for each in group.streams
+        ]
+        if facts.test.udp:
+            sums |= udp_json.end_sums(facts, group, sent, received, suffix)
+            continue
         sums[f"sum_sent{suffix}"] = _sum_sent(facts, group, total(sent, group))
         sums[f"sum_received{suffix}"] = {
             **_whole(facts, total(received, group)),
@@ -260,6 +269,17 @@ def _end(facts: Facts) -> Json:
         **sums,
         "cpu_utilization_percent": _cpu(facts),
         **_congestion(facts, groups[-1]),
+    }
+
+
+def _end_stream(
+    facts: Facts, group: Group, stream: ev.StreamOpened, sent: Count | None, got: Count | None
+) -> Json:
+    if facts.test.udp:
+        return udp_json.end_stream(stream.fd, facts, group, sent, got)
+    return {
+        "sender": _sender(facts, group, stream, sent),
+        "receiver": _receiver(facts, group, stream, got),
     }
 
 
@@ -324,6 +344,8 @@ def _congestion(facts: Facts, group: Group) -> Json:
     theirs = facts.remote.congestion if facts.remote and facts.is_client else None
     sender, receiver = (ours, theirs) if group.sends else (theirs, ours)
     document: Json = {}
+    if facts.test.udp:
+        return document
     if sender:
         document["sender_tcp_congestion"] = sender
     if receiver:

@@ -14,6 +14,7 @@ from email.utils import formatdate
 from typing import Any, ClassVar
 
 from tuiperf import events as ev
+from tuiperf.report import udp_text
 from tuiperf.report.cjson import dump
 from tuiperf.report.facts import Count, Facts, Group, add_known, rate, total
 from tuiperf.report.units import bitrate, transfer
@@ -118,7 +119,9 @@ class TextReport:
         test = self._facts.test
         default_bytes = (connection.mss_bytes or 0) if self._facts.is_client else 0
         mss = f"{test.mss_bytes}" if test.mss_bytes else f"{default_bytes} (default)"
-        lines = [f"      Cookie: {escape(connection.cookie)}", f"      TCP MSS: {mss}"]
+        lines = [f"      Cookie: {escape(connection.cookie)}"]
+        if not test.udp:
+            lines.append(f"      TCP MSS: {mss}")
         if test.rate_bps:
             lines.append(f"      Target Bitrate: {test.rate_bps}")
         return lines
@@ -140,7 +143,7 @@ class TextReport:
         else:
             length = f"{test.time_s} second test"
         return [
-            f"Starting Test: protocol: TCP, {test.parallel} streams, "
+            f"Starting Test: protocol: {test.protocol.upper()}, {test.parallel} streams, "
             f"{test.block_bytes} byte blocks, omitting {test.omit_s} seconds, "
             f"{length}, tos {test.tos}"
         ]
@@ -172,7 +175,7 @@ class TextReport:
         groups = self._facts.groups()
         knows_retransmits = any(row.sends and row.retransmits is not None for row in rows.values())
         if not self._intervals_shown:
-            lines.append(self._heading(RETR_CWND if knows_retransmits else ""))
+            lines.append(self._heading(self._interval_columns(knows_retransmits)))
         elif self._facts.test.parallel > 1:
             lines.append(SEPARATOR)
         self._intervals_shown = True
@@ -184,6 +187,12 @@ class TextReport:
                 lines.append(self._interval_sum(event, [row for _, row in shown], group, tail))
         return lines
 
+    def _interval_columns(self, knows_retransmits: bool) -> str:
+        if not self._facts.test.udp:
+            return RETR_CWND if knows_retransmits else ""
+        only_sends = all(group.sends for group in self._facts.groups())
+        return udp_text.TOTAL if only_sends else udp_text.JITTER_LOST
+
     def _omit_end(self, event: ev.Interval) -> list[str]:
         """With -V and no intervals, one line tells that what counts begins."""
         begins = self._facts.test.omit_s and not self._facts.interval_s and self.settings.verbose
@@ -194,17 +203,27 @@ class TextReport:
 
     def _interval_line(self, fd: int, row: ev.StreamInterval, group: Group, tail: str) -> str:
         head = self._head(f"[{fd:3d}]", group, row.start_s, row.end_s, row.bytes)
+        if row.udp is not None:
+            return head + self._udp_columns(row.udp, group) + tail
         if not row.sends or row.retransmits is None:
             return f"{head}{'':18}{tail}"
         if row.cwnd_bytes is None:
             return f"{head}  {row.retransmits:3d}{'':13}{tail}"
         return f"{head}  {row.retransmits:3d}   {transfer(row.cwnd_bytes)}       {tail}"
 
+    def _udp_columns(self, udp: ev.UdpFigures, group: Group) -> str:
+        if group.sends:
+            return udp_text.sent(udp.packets, self._facts.test.bidir)
+        return udp_text.received(udp)
+
     def _interval_sum(
         self, event: ev.Interval, rows: list[ev.StreamInterval], group: Group, tail: str
     ) -> str:
         carried_bytes = sum(row.bytes for row in rows)
         head = self._head("[SUM]", group, event.start_s, event.end_s, carried_bytes)
+        figures = [row.udp for row in rows if row.udp is not None]
+        if figures:
+            return head + self._udp_columns(udp_text.add_up(figures), group) + tail
         retransmits = add_known(row.retransmits for row in rows) if group.sends else None
         if retransmits is None:
             return f"{head}{'':18}{tail}"
@@ -226,7 +245,8 @@ class TextReport:
         if self.settings.verbose:
             lines.append("Test Complete. Summary Results:")
         groups = facts.groups()
-        lines.append(self._heading(RETR if self._knows_retransmits(groups) else ""))
+        more = RETR if self._knows_retransmits(groups) else ""
+        lines.append(self._heading(udp_text.JITTER_LOST if facts.test.udp else more))
         for group in groups:
             lines += self._summary_rows(group)
             if self.settings.verbose:
@@ -249,6 +269,7 @@ class TextReport:
         for each in group.streams:
             name = f"[{each.fd:3d}]"
             lines += self._sender_line(name, group, sent.get(each.stream), 12)
+            lines += self._out_of_order_line(group, received.get(each.stream))
             lines += self._receiver_line(name, group, received.get(each.stream))
         if self._facts.test.parallel > 1 and group.streams:
             lines += self._sender_line("[SUM]", group, total(sent, group), 13)
@@ -261,6 +282,8 @@ class TextReport:
         if count is None:
             return []
         head = self._count_head(name, group, count)
+        if count.packets is not None:
+            return [f"{head}{udp_text.of_sender(count.packets)}sender"]
         if count.retransmits is None:
             return [f"{head}{'':18}sender"]
         return [f"{head}  {count.retransmits:3d}{'':{blanks}}sender"]
@@ -270,7 +293,19 @@ class TextReport:
             return [f"{name} (receiver statistics not available)"] if self.settings.verbose else []
         if count is None:
             return []
-        return [f"{self._count_head(name, group, count)}{'':18}receiver"]
+        head = self._count_head(name, group, count)
+        if count.packets is not None:
+            return [f"{head}{udp_text.columns(count.packets)}receiver"]
+        return [f"{head}{'':18}receiver"]
+
+    def _out_of_order_line(self, group: Group, count: Count | None) -> list[str]:
+        """Only this end's own receivers know; iperf3 calls each of these lines a sum."""
+        packets = count.packets if count else None
+        if count is None or packets is None or not packets.out_of_order:
+            return []
+        times = f"{0.0:4.1f}-{count.seconds:4.1f} sec"
+        words = f"{packets.out_of_order} datagrams received out-of-order"
+        return [f"[SUM]{self._role(group)} {times}  {words}"]
 
     def _cpu_lines(self, group: Group) -> list[str]:
         """iperf3 prints them with the direction this end sends in, for both roles of both ends."""
@@ -303,11 +338,14 @@ class TextReport:
     def _count_head(self, name: str, group: Group, count: Count) -> str:
         return self._head(name, group, 0.0, count.seconds, count.bytes)
 
+    def _role(self, group: Group) -> str:
+        if not self._facts.test.bidir:
+            return ""
+        way = "TX" if group.sends else "RX"
+        return f"[{way}-{'C' if self._facts.is_client else 'S'}]"
+
     def _head(self, name: str, group: Group, start_s: float, end_s: float, carried: int) -> str:
-        role = ""
-        if self._facts.test.bidir:
-            way = "TX" if group.sends else "RX"
-            role = f"[{way}-{'C' if self._facts.is_client else 'S'}]"
+        role = self._role(group)
         speed = bitrate(rate(carried, end_s - start_s), self.settings.unit_format)
         return f"{name}{role} {start_s:6.2f}-{end_s:<6.2f} sec  {transfer(carried)}  {speed}"
 
