@@ -37,7 +37,8 @@ def page() -> str:
             lines += ["", *_group(group)]
     lines += ["", f"{NOT_YET.title}:"]
     lines += _wrapped(", ".join(option.names[0] for option in NOT_YET.options))
-    lines += ["", "k M G T behind a number: 1024 for -n -k -l -w, 1000 for -b and --fq-rate."]
+    lines += ["", "k M G T behind a number, in either case: steps of 1024 for -n -k -l -w; for"]
+    lines += ["-b and --fq-rate decimal bits, so that 10m and 10M are 10,000,000 bit/s."]
     lines += ["", "Examples"]
     lines += [f"  {command:<38}{words}" for command, words in _EXAMPLES]
     return "\n".join(lines) + "\n"
