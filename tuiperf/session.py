@@ -6,8 +6,8 @@ live or replayed. Memory is bounded whatever the test's length: series are thinn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -101,6 +101,7 @@ class Tick(NamedTuple):
     snd_wnd_bytes: int | None
     in_flight_bytes: int | None
     retransmits: int | None
+    udp: ev.UdpFigures | None = None  # of this span, all streams together
 
 
 def _merge_ticks(older: Tick, newer: Tick) -> Tick:
@@ -111,6 +112,32 @@ def _merge_ticks(older: Tick, newer: Tick) -> Tick:
         span_s=span_s,
         goodput_bps=bits / span_s if span_s > 0 else 0.0,
         retransmits=sum(known) if known else None,
+        udp=joined_figures([older.udp, newer.udp]),
+    )
+
+
+def joined_figures(
+    figures: Iterable[ev.UdpFigures | None], *, side_by_side: bool = False
+) -> ev.UdpFigures | None:
+    """Datagrams of one span after the other, or of several streams `side_by_side`, together.
+
+    The jitter is that of the last span, or the mean of the streams.
+    """
+    known = [each for each in figures if each is not None]
+    if not known:
+        return None
+    dropped = [each.host_dropped_packets for each in known]
+    mean_s = sum(each.jitter_s for each in known) / len(known)
+    return ev.UdpFigures(
+        sum(each.packets for each in known),
+        sum(each.lost_packets for each in known),
+        sum(each.out_of_order_packets for each in known),
+        mean_s if side_by_side else known[-1].jitter_s,
+        sum(each.missing_packets for each in known),
+        sum(each.late_packets for each in known),
+        sum(each.duplicate_packets for each in known),
+        max(each.reorder_depth_packets for each in known),
+        _sum_known(dropped),
     )
 
 
@@ -141,6 +168,7 @@ def _merge_rows(older: ev.StreamInterval | None, newer: ev.StreamInterval) -> ev
         newer.rttvar_us,
         newer.pmtu_bytes,
         newer.reorder_events,
+        joined_figures([older.udp, newer.udp]),
     )
 
 
@@ -155,6 +183,7 @@ class Stream:
     previous: ev.StreamSample | None = None
     interval_bytes: int = 0  # of all finished, not omitted intervals
     interval_retransmits: int | None = None
+    interval_udp: ev.UdpFigures | None = None  # of the same intervals
 
 
 @dataclass
@@ -245,7 +274,7 @@ def headline(session: Session, direction: Direction) -> Headline:
         sent.bytes if sent else None,
         retransmits,
         bool(session.local and session.remote),
-        _difference(sent, received),
+        _difference(session, sent, received),
     )
 
 
@@ -280,15 +309,81 @@ def _interval_total(session: Session, ids: list[int]) -> _Total | None:
     )
 
 
-def _difference(sent: _Total | None, received: _Total | None) -> str:
+def _difference(session: Session, sent: _Total | None, received: _Total | None) -> str:
     if sent is None or received is None or not sent.bytes:
         return ""
+    if session.test is not None and session.test.udp:
+        return ""  # what was lost is told in datagrams
     missing = sent.bytes - received.bytes
     if missing < 0.005 * sent.bytes:
         return ""
     return (
         f"{missing / 1e6:.1f} MB were sent but not yet received when the test ended: "
         "they waited in socket buffers and on the path"
+    )
+
+
+class Datagrams(NamedTuple):
+    """What became of one direction's datagrams. None: not known, or not known here."""
+
+    sent: int | None
+    lost: int | None  # by the receiver's count, ours where we have one and else iperf3's
+    total: int | None  # that `lost` is a part of
+    jitter_s: float | None
+    host_dropped: int | None  # of the lost, by the receiving host; the far one does not tell
+    late: int | None = None  # the next three are known of receivers at this end alone
+    duplicates: int | None = None
+    deepest: int | None = None
+
+    @property
+    def lost_share(self) -> float | None:
+        """The part that was lost, 0 to 1."""
+        return self.lost / self.total if self.lost is not None and self.total else None
+
+
+def datagrams(session: Session, direction: Direction) -> Datagrams | None:
+    """Sum up a direction's datagrams, the omitted part left out; None for TCP."""
+    streams = session.streams_of(direction)
+    here = joined_figures((each.interval_udp for each in streams), side_by_side=True)
+    ids = [each.opened.stream for each in streams]
+    here = _result_figures(session.local, ids) or here
+    if here is None:
+        return None
+    far = _told_by_far_end(session.remote, ids)
+    if (direction is Direction.FORWARD) == (session.role == "client"):
+        if far is None:
+            return Datagrams(here.packets, None, None, None, None)
+        return Datagrams(here.packets, far.lost_packets, far.packets, far.jitter_s, None)
+    return Datagrams(
+        far.packets if far else None,
+        here.missing_packets,
+        here.packets,
+        here.jitter_s,
+        here.host_dropped_packets,
+        here.late_packets,
+        here.duplicate_packets,
+        here.reorder_depth_packets,
+    )
+
+
+def _result_figures(results: ev.Results | None, ids: list[int]) -> ev.UdpFigures | None:
+    rows = [row.udp for row in results.streams if row.stream in ids] if results else []
+    return joined_figures(rows, side_by_side=True)
+
+
+def _told_by_far_end(results: ev.Results | None, ids: list[int]) -> ev.UdpFigures | None:
+    """What an iperf3 tells; before 3.14 its counts include the omitted part."""
+    rows = [row for row in results.streams if row.stream in ids] if results else []
+    return joined_figures(
+        (
+            ev.UdpFigures(
+                row.packets - (row.omitted_packets or 0),
+                row.lost_packets - (row.omitted_lost_packets or 0),
+                jitter_s=row.jitter_s,
+            )
+            for row in rows
+        ),
+        side_by_side=True,
     )
 
 
@@ -388,7 +483,27 @@ def _append_tick(flow: Flow, pairs: list[tuple[ev.StreamSample | None, ev.Stream
             _sum_known(info.get("snd_wnd_bytes") for info in infos),
             _sum_packets(infos, "unacked_packets"),
             _retransmits(pairs),
+            joined_figures((_udp_growth(*pair) for pair in pairs), side_by_side=True),
         )
+    )
+
+
+def _udp_growth(before: ev.StreamSample | None, now: ev.StreamSample) -> ev.UdpFigures | None:
+    if now.udp is None or before is None or before.udp is None:
+        return now.udp
+    new, old = now.udp, before.udp
+    dropped = new.host_dropped_packets
+    if dropped is not None:
+        dropped -= old.host_dropped_packets or 0
+    return replace(
+        new,
+        packets=new.packets - old.packets,
+        lost_packets=new.lost_packets - old.lost_packets,
+        out_of_order_packets=new.out_of_order_packets - old.out_of_order_packets,
+        missing_packets=new.missing_packets - old.missing_packets,
+        late_packets=new.late_packets - old.late_packets,
+        duplicate_packets=new.duplicate_packets - old.duplicate_packets,
+        host_dropped_packets=dropped,
     )
 
 
@@ -436,6 +551,8 @@ def _interval(session: Session, event: ev.Interval) -> None:
             if row.retransmits is not None:
                 before = stream.interval_retransmits or 0
                 stream.interval_retransmits = before + row.retransmits
+            if row.udp is not None:
+                stream.interval_udp = joined_figures([stream.interval_udp, row.udp])
 
 
 def _option_read(session: Session, event: ev.OptionRead) -> None:

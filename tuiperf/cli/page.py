@@ -10,6 +10,7 @@ from tuiperf import events as ev
 from tuiperf.cli.options import OutputSettings
 from tuiperf.cli.printer import Printer
 from tuiperf.cli.terminal import may_colour
+from tuiperf.engine.udp_notes import rate_text
 from tuiperf.rules.verdict import Level, Verdict
 from tuiperf.session import Direction, Session, reduce
 from tuiperf.view.intervals import plain_heading, plain_lines
@@ -111,8 +112,12 @@ class PlainPage:
         """Who measures what with whom, in which direction."""
         session, glyphs = self.session, self.look.glyphs
         several = len(session.streams) > 1
+        protocol = session.test.protocol.upper() if session.test else "TCP"
+        what = "streams" if protocol == "UDP" else "connections"
+        count = f"{len(session.streams)} {what}" if several else f"1 {what[:-1]}"
         parts = [
-            f"TCP, {len(session.streams)} connections" if several else "TCP, 1 connection",
+            f"{protocol}, {count}",
+            *_offered(session),
             _duration(session),
             *(session.words(direction) for direction in _directions(session)),
         ]
@@ -168,6 +173,14 @@ def _key(verdict: Verdict) -> str:
 
 def _directions(session: Session) -> Iterable[Direction]:
     return [direction for direction in Direction if session.streams_of(direction)]
+
+
+def _offered(session: Session) -> list[str]:
+    """The rate that UDP is sent at, which is no result."""
+    test = session.test
+    if test is None or not test.udp:
+        return []
+    return [f"{rate_text(test.rate_bps)} offered" if test.rate_bps else "as fast as it goes"]
 
 
 def _duration(session: Session) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tuiperf.session import Session
+from tuiperf.session import Direction, Session
 
-from . import loss, pace, path, window
+from . import datagrams, loss, pace, path, window
 from .facts import Facts, derive
 from .verdict import Confidence, Level, Verdict
 
@@ -42,13 +42,16 @@ def judge(session: Session) -> list[Verdict]:
     A pure function of the session: asked again it answers the same, asked of a longer session it
     keeps what it said unless the facts change. One verdict for each direction that carries data.
     """
+    if session.test is not None and session.test.udp and session.flows:
+        return _of_datagrams(session)
     facts = derive(session)
     if not facts:
         return [_nothing_yet(session)]
     verdicts = [_first(each) for each in facts]
     if len(facts) > 1:
         verdicts = [
-            _with_direction(verdict, each) for verdict, each in zip(verdicts, facts, strict=True)
+            _with_direction(verdict, each.direction)
+            for verdict, each in zip(verdicts, facts, strict=True)
         ]
     return sorted(verdicts, key=lambda verdict: _RANK[verdict.level])
 
@@ -66,8 +69,18 @@ def _first(facts: Facts) -> Verdict:
     raise AssertionError("the last rule always holds")
 
 
-def _with_direction(verdict: Verdict, facts: Facts) -> Verdict:
-    pairs = dict((("direction", facts.direction.value), *verdict.qualifier))
+def _of_datagrams(session: Session) -> list[Verdict]:
+    ways = [way for way in Direction if way in session.flows]
+    verdicts = [datagrams.judge(session, way) for way in ways]
+    if len(ways) > 1:
+        verdicts = [
+            _with_direction(verdict, way) for verdict, way in zip(verdicts, ways, strict=True)
+        ]
+    return sorted(verdicts, key=lambda verdict: _RANK[verdict.level])
+
+
+def _with_direction(verdict: Verdict, direction: Direction) -> Verdict:
+    pairs = dict((("direction", direction.value), *verdict.qualifier))
     return replace(verdict, qualifier=tuple(pairs.items()))
 
 

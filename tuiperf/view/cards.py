@@ -26,6 +26,7 @@ from .readings import (
     ticks,
 )
 from .rows import UNICODE, Glyphs, Row, ends, fill, fit, joined
+from .udp_cards import Instrument, instruments
 from .verdicts import ROLE_OF
 
 COMPACT_HEIGHT = 3
@@ -37,6 +38,9 @@ _NOTE_WIDTH = 20
 _CONCERNS = {
     "rtt": ("bufferbloat", "queue", "rtt", "jitter"),
     "retransmits": ("loss", "lossy", "retrans", "policer", "reorder"),
+    "lost": ("loss", "host-limited"),
+    "jitter": ("jitter",),
+    "late": ("reorder",),
     "cwnd": ("window", "sndbuf", "buffer", "cwnd"),
 }
 _ORDER = [Level.PENDING, Level.FINE, Level.LOOK, Level.FAULT]
@@ -62,12 +66,29 @@ def cards(
     """The instruments of a run: both directions' throughput in place of cwnd with --bidir."""
     units = units or units_of(session)
     rates = [_rate_card(session, way, verdicts, units) for way in directions(session)]
+    if session.test is not None and session.test.udp:
+        return [*rates, *(_udp_card(each, verdicts) for each in instruments(session))][:4]
     senders = [
         _rtt_card(session, verdicts, units),
         _retransmits_card(session, verdicts),
         _cwnd_card(session, verdicts),
     ]
     return [*rates, *senders][:4]
+
+
+def _udp_card(each: Instrument, verdicts: Sequence[Verdict]) -> Card:
+    edge = _edge(each.name, verdicts)
+    return Card(
+        each.name,
+        each.title,
+        each.value,
+        each.unit,
+        each.note,
+        edge,
+        each.direction,
+        each.reading,
+        each.counts,
+    )
 
 
 def card_rows(
@@ -155,7 +176,9 @@ def _rate_card(session: Session, way: Direction, verdicts: Sequence[Verdict], un
     bps = result.goodput_bps if session.ended else rate_now_bps(session, way)
     both = len(directions(session)) > 1
     title = "THROUGHPUT"
-    if both:
+    if session.test is not None and session.test.udp and sends_here(session, way):
+        title = "ARRIVED THERE" if result.goodput_bps is not None else "OFFERED"
+    elif both:
         title = "SENT THERE" if sends_here(session, way) else "RECEIVED HERE"
     note = ""
     if session.ended and bps is not None:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from tuiperf.events import Interval, StreamInterval
-from tuiperf.session import Direction, Session
+from tuiperf.events import Interval, StreamInterval, UdpFigures
+from tuiperf.session import Direction, Session, joined_figures
 
-from .numbers import Units, kilobytes, nice_ceiling, units_of
+from .numbers import Units, jitter_ms, kilobytes, nice_ceiling, share, units_of
 from .readings import FAR_SIDE, directions, sends_here
 from .rows import UNICODE, Glyphs, Row, Run, cell_width, fill, fit, pad, pad_left, to_text
 
 _FAR_TITLE = "Retr RTT Cwnd"
+_FAR_UDP_TITLE = "Lost Jitter"
 _MAX_WHO = 22
 
 
@@ -29,6 +30,7 @@ class Line(NamedTuple):
     rtt_us: float | None
     cwnd_bytes: int | None
     first: bool  # the interval's first row, which carries its time
+    udp: UdpFigures | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ def _sum(interval: Interval, direction: Direction, rows: list[StreamInterval], f
         sum(rtts) / len(rtts) if rtts else None,
         _total([row.cwnd_bytes for row in rows]),
         first,
+        joined_figures((row.udp for row in rows), side_by_side=True),
     )
 
 
@@ -149,6 +152,7 @@ def _stream(interval: Interval, direction: Direction, row: StreamInterval) -> Li
         row.rtt_us,
         row.cwnd_bytes,
         False,
+        row.udp,
     )
 
 
@@ -194,7 +198,9 @@ def _wanted(session: Session, units: Units, glyphs: Glyphs) -> list[_Column]:
         title = "Direction" if len(ways) > 1 else "Stream"
         columns.append(_Column("who", title, min(_MAX_WHO, max(longest, len(title))), left=True))
     columns.append(_Column("rate", units.rate.name, 8))
-    if any(sends_here(session, way) for way in ways):
+    if session.test is not None and session.test.udp:
+        extra = _wanted_of_udp(session)
+    elif any(sends_here(session, way) for way in ways):
         extra = [
             _Column("retr", "Retr", 5),
             _Column("rtt", "RTT ms", 7),
@@ -205,6 +211,19 @@ def _wanted(session: Session, units: Units, glyphs: Glyphs) -> list[_Column]:
     if session.test is not None and session.test.omit_s:
         extra.append(_Column("note", "", 7, left=True))
     return [*columns, *extra]
+
+
+def _wanted_of_udp(session: Session) -> list[_Column]:
+    """Losses and jitter are known where the datagrams arrive."""
+    sent = _Column("packets", "Datagrams", 9)
+    if all(sends_here(session, way) for way in directions(session)):
+        return [sent, _Column("far", _FAR_UDP_TITLE, len(_FAR_UDP_TITLE))]
+    return [
+        _Column("share", "Lost %", 7),
+        _Column("jitter", "Jitter ms", 9),
+        _Column("lost", "Lost", 7),
+        sent,
+    ]
 
 
 def _needed(columns: list[_Column], gap: int) -> int:
@@ -226,17 +245,21 @@ def _heading(layout: _Layout) -> Row:
     return fit([(" " + (" " * layout.gap).join(cells), "label")], layout.width, layout.glyphs)
 
 
+_SENDERS = ("retr", "rtt", "cwnd")  # the columns that only a sender can fill
+_RECEIVERS = ("share", "jitter", "lost")
+
+
 def _row(layout: _Layout, line: Line) -> Row:
     glyphs = layout.glyphs
     between = (" " * layout.gap, "text")
     cells = _cells(layout, line)
     row: Row = [(" ", "text")]
-    unseen = not sends_here(layout.session, line.direction)
-    sender = [column for column in layout.columns if column.name in ("retr", "rtt", "cwnd")]
+    names = _RECEIVERS if sends_here(layout.session, line.direction) else _SENDERS
+    unseen = [column for column in layout.columns if column.name in names]
     for index, column in enumerate(layout.columns):
-        if unseen and column in sender:
-            if column is sender[0]:
-                span = sum(each.width for each in sender) + layout.gap * (len(sender) - 1)
+        if column in unseen:
+            if column is unseen[0]:
+                span = sum(each.width for each in unseen) + layout.gap * (len(unseen) - 1)
                 row += [between, (pad_left(FAR_SIDE, span, glyphs.ellipsis), "muted")]
             continue
         if index:
@@ -266,7 +289,21 @@ def _cells(layout: _Layout, line: Line) -> dict[str, Run]:
         "rtt": (units.rtt(line.rtt_us), plain),
         "cwnd": (kilobytes(line.cwnd_bytes), plain),
         "far": (FAR_SIDE, "muted"),
+        **_udp_cells(line.udp, plain),
         "note": ("omitted", "muted") if line.interval.omitted else ("", "muted"),
+    }
+
+
+def _udp_cells(udp: UdpFigures | None, plain: str) -> dict[str, Run]:
+    if udp is None:
+        return {}
+    lost, packets = udp.lost_packets, udp.packets
+    role = "look" if lost > 0 else "muted"
+    return {
+        "packets": (str(packets), plain),
+        "lost": (str(lost), role),
+        "share": (share(max(0, lost), packets).removesuffix(" %"), role),
+        "jitter": (jitter_ms(udp.jitter_s), plain),
     }
 
 

@@ -98,6 +98,11 @@ def kilobytes(count_bytes: float | None) -> str:
     return "-" if count_bytes is None else f"{count_bytes / 1000:.0f}"
 
 
+def jitter_ms(jitter_s: float | None) -> str:
+    """Jitter in milliseconds, as iperf3 writes it, for columns and cards that name the unit."""
+    return "-" if jitter_s is None else f"{jitter_s * 1000:.3f}"
+
+
 def seconds(value_s: float, decimals: int = 1) -> str:
     return f"{value_s:.{decimals}f} s"
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tuiperf.events import OptionRead
 from tuiperf.rules.verdict import Level, Verdict
-from tuiperf.session import Direction, Headline, Session, headline
+from tuiperf.session import Datagrams, Direction, Headline, Session, datagrams, headline
 
-from .numbers import Units, share, size, units_of
+from .numbers import Units, jitter_ms, share, size, units_of
 from .readings import directions, retransmitted_share, sends_here
 from .rows import UNICODE, Glyphs, Row, Run, fit, joined, pad, row_width, wrap
 from .verdicts import ROLE_OF, level_glyph
@@ -138,8 +138,27 @@ def _goodput(page: _Page, session: Session, result: Headline, units: Units) -> N
         page.line("goodput", [(numbers[0].rjust(room), "strong"), (received, "muted")])
     if result.sent_bps is not None:
         sent = f"  {size(result.sent_bytes)} sent     {page.glyphs.text('·')} {sender}"
-        page.line("sent", [(numbers[1].rjust(room), "text"), (sent, "muted")])
-    page.line("retransmits", [(_retransmits(session, result), "text")])
+        label = "offered" if session.test is not None and session.test.udp else "sent"
+        page.line(label, [(numbers[1].rjust(room), "text"), (sent, "muted")])
+    found = datagrams(session, result.direction)
+    if found is None:
+        page.line("retransmits", [(_retransmits(session, result), "text")])
+    else:
+        _datagrams(page, found)
+
+
+def _datagrams(page: _Page, found: Datagrams) -> None:
+    if found.lost is None or found.total is None:
+        page.line("lost", [("not known: only the receiver counts them, it did not tell", "text")])
+        return
+    part = share(found.lost, found.total)
+    page.line("lost", [(f"{found.lost} of {found.total} datagrams, {part}", "text")])
+    if found.host_dropped:
+        page.line("", [(f"about {found.host_dropped} of them by this host itself", "look")])
+    page.line("jitter", [(f"{jitter_ms(found.jitter_s)} ms", "text")])
+    if found.late or found.duplicates:
+        late = f"{found.late} came late, by up to {found.deepest} places"
+        page.line("order", [(f"{late}; {found.duplicates} came twice", "text")])
 
 
 def _retransmits(session: Session, result: Headline) -> str:
