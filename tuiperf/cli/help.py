@@ -14,6 +14,7 @@ _USAGE = (
     ("tuiperf run HOST [options]", COMMANDS["run"]),
     ("tuiperf demo [PROFILE]", COMMANDS["demo"]),
     ("tuiperf lab --help", "paths with known faults, made on this machine"),
+    ("tuiperf link [IFACE|HOST]", "what cable, card and path say, without a test"),
     ("tuiperf replay FILE", COMMANDS["replay"]),
     ("tuiperf -c HOST [options]", "as iperf3's client: options, text, JSON"),
     ("tuiperf -s [options]", "as iperf3's server"),

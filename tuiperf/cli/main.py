@@ -39,6 +39,10 @@ def main(argv: Sequence[str]) -> int:
         from tuiperf.cli import lab
 
         return lab.run(argv[1:])
+    if list(argv[:1]) == ["link"]:
+        from tuiperf.cli import link
+
+        return link.run(argv[1:])
     from tuiperf.cli.options import UsageError, parse
 
     try:

@@ -86,22 +86,32 @@ def take(interface: interfaces.Interface, gaps: Gaps) -> Counts:
     """Read all counters now. Never raises."""
     again = interfaces.read_one(interface.index) or interface
     standard, driver = ethtool_reader.counters(interface.name)
-    softnet_text = files.text(f"{_NET}/softnet_stat")
+    received = softnet_text()
     netstat, snmp = files.text(f"{_NET}/netstat"), files.text(f"{_NET}/snmp")
-    for what, content in (("softnet", softnet_text), ("TCP's counters", netstat)):
+    for what, content in (("softnet", received), ("TCP's counters", netstat)):
         if content is None:
             gaps.note(what, "/proc/net cannot be read")
     return Counts(
-        t_s=time.monotonic(),
+        t_s=now_s(),
         nic=again.counters,
         standard=standard,
         driver=driver,
-        softnet=softnet(softnet_text),
+        softnet=softnet(received),
         tcp=pairs(netstat or "", "TcpExt", TCP_EXT),
         udp=pairs(snmp or "", "Udp", UDP),
         qdiscs=qdiscs(interface.index, gaps),
         carrier_changes=again.carrier_changes,
     )
+
+
+def softnet_text() -> str | None:
+    """The kernel's table of its receive path."""
+    return files.text(f"{_NET}/softnet_stat")
+
+
+def now_s() -> float:
+    """The clock of `Counts.t_s`."""
+    return time.monotonic()
 
 
 def difference(before: Counts, after: Counts) -> Window:

@@ -91,7 +91,7 @@ def _smaller_path(facts: LinkFacts, here: int, path: int, taken: int) -> Verdict
         id="mtu-differs",
         level=Level.LOOK,
         confidence=Confidence.HIGH if named else Confidence.MEDIUM,
-        title="MTU differs",
+        title="Tunnel on the path",
         short=f"{here} here, {path} on path",
         claim=f"The path to {facts.host} carries {path} bytes, {name(facts)} sends up to {here}: "
         f"a tunnel or a VPN takes {taken}.",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tuiperf.view.help import help_rows, question_rows
+from tuiperf.view.help import RUN_KEYS, help_rows, question_rows
 from tuiperf.view.rows import Glyphs
 from tuiperf.widgets.panels import Sheet
 
@@ -17,19 +18,20 @@ _QUESTION_WIDTH = 46
 
 
 class HelpScreen(ModalScreen[None]):
-    """The keys and signs of a run's screen."""
+    """The keys and signs of a screen, a run's where no others are named."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter,space", "dismiss", "Back"),
     ]
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    def __init__(self, glyphs: Glyphs, keys: Sequence[tuple[str, str]] = RUN_KEYS) -> None:
         super().__init__()
         self._glyphs = glyphs
+        self._keys = keys
 
     def compose(self) -> ComposeResult:
         width = max(20, min(_HELP_WIDTH, self.app.size.width - 4))
-        rows = help_rows(width, self._glyphs)
+        rows = help_rows(width, self._glyphs, self._keys)
         sheet = Sheet(rows, id="help")
         sheet.styles.width = width + 2
         sheet.styles.height = min(len(rows) + 2, self.app.size.height)

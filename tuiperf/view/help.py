@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .rows import UNICODE, Glyphs, Row, fit, pad, wrap
 
 RUN_KEYS = (
@@ -20,6 +22,19 @@ RUN_KEYS = (
 )
 """Every key of a run's screen, and what it does."""
 
+LINK_KEYS = (
+    ("r", "check again"),
+    ("j, k, g, G", "select a check, or scroll its details"),
+    ("enter", "the details alone, and back"),
+    ("i", "look at the next interface"),
+    ("y", "copy the check's command, or the whole page"),
+    ("e", "write all facts and verdicts into a file"),
+    ("^z", "back to the shell; fg returns"),
+    ("^p", "all commands, and themes"),
+    ("q", "quit; the page stays on the normal screen"),
+)
+"""Every key of the link check's screen, and what it does."""
+
 _SIGNS = (
     ("ok", "as it should be"),
     ("look", "worth a look"),
@@ -28,18 +43,19 @@ _SIGNS = (
 )
 
 
-def help_rows(width: int, glyphs: Glyphs = UNICODE) -> list[Row]:
-    """The keys of a run's screen and the signs it uses, each row exactly `width` cells."""
+def help_rows(
+    width: int, glyphs: Glyphs = UNICODE, keys: Sequence[tuple[str, str]] = RUN_KEYS
+) -> list[Row]:
+    """The keys of a screen and the signs it uses, each row exactly `width` cells."""
     rows: list[Row] = [
-        fit([(f"  {pad(key, 13)} ", "key"), (text, "text")], width, glyphs)
-        for key, text in RUN_KEYS
+        fit([(f"  {pad(key, 13)} ", "key"), (text, "text")], width, glyphs) for key, text in keys
     ]
     rows.append(fit([], width, glyphs))
     for role, text in _SIGNS:
         glyph = str(getattr(glyphs, role))
         rows.append(fit([(f"  {glyph} ", role), (text, "text")], width, glyphs))
     far = "far side: only the other end of the connection knows this number"
-    for line in wrap(far, width - 4):
+    for line in wrap(far, width - 4) if keys is RUN_KEYS else ():
         rows.append(fit([("  ", "text"), (line, "muted")], width, glyphs))
     return rows
 

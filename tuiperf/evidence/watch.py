@@ -1,0 +1,173 @@
+"""Watch a link: what changes is told when it happens, by the kernel's own notifications.
+
+rtnetlink tells of carrier and settings at once, ethtool's monitor of settings; counters are looked
+at once a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from . import counters, ethtool, ethtool_reader, interfaces
+from .counters import Counts
+from .ethtool import LinkModes, known_speed
+from .gaps import Gaps
+from .interfaces import LINK_GROUP, Interface
+from .netlink_socket import NETLINK_ROUTE, Generic, Netlink
+
+INTERVAL_S = 1.0
+
+WATCHED = (
+    ("rx_crc_errors", "damaged frames (CRC)"),
+    ("rx_frame_errors", "misaligned frames"),
+    ("rx_missed_errors", "frames that this host had no room for"),
+    ("tx_carrier_errors", "losses of the carrier while sending"),
+    ("tx_window_errors", "late collisions"),
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that changed. `what` is stable: "carrier", "speed", "duplex", a counter's name…
+
+    `level` is "ok" (better, or as before), "look" or "fault"; `time_s` is the wall clock.
+    """
+
+    time_s: float
+    what: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True)
+class State:
+    """A link at one moment."""
+
+    interface: Interface
+    modes: LinkModes
+    counts: Counts = field(default_factory=lambda: Counts(0.0))
+
+
+class Watch:
+    """Watches one device. A context manager; never raises but KeyboardInterrupt."""
+
+    def __init__(self, device: Interface, virtual: bool = False) -> None:
+        self._device = device
+        self._virtual = virtual
+        self._sockets: list[Netlink] = []
+        self._poll = select.poll()
+        self._due_s = time.monotonic() + INTERVAL_S
+        self.state = self._read()
+
+    def __enter__(self) -> Watch:
+        with contextlib.suppress(OSError):
+            self._listen(Netlink(NETLINK_ROUTE), [LINK_GROUP])
+        with contextlib.suppress(OSError):
+            kernel = Generic("ethtool")
+            self._listen(kernel, list(kernel.groups.values()))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for each in self._sockets:
+            each.close()
+        self._sockets = []
+
+    def _listen(self, kernel: Netlink, groups: Sequence[int]) -> None:
+        self._sockets.append(kernel)
+        kernel.join(groups)
+        self._poll.register(kernel.socket, select.POLLIN)
+
+    def wait(self, limit_s: float = INTERVAL_S) -> list[Change]:
+        """Wait for news or for the next look, and return what has changed; often nothing."""
+        wait_s = max(0.0, min(limit_s, self._due_s - time.monotonic()))
+        heard = bool(self._poll.poll(wait_s * 1e3))
+        for kernel in self._sockets:
+            with contextlib.suppress(OSError):
+                while kernel.heard():
+                    continue
+        if not heard and time.monotonic() < self._due_s:
+            return []
+        self._due_s = time.monotonic() + INTERVAL_S
+        before, self.state = self.state, self._read()
+        return changes(before, self.state, time.time())
+
+    def _read(self) -> State:
+        found = interfaces.read_one(self._device.index)
+        if found is None:
+            gone = Interface(self._device.index, self._device.name, enabled=None, carrier=None)
+            return State(gone, LinkModes())
+        modes = LinkModes() if self._virtual else _modes(found.name)
+        return State(found, modes, counters.take(found, Gaps()))
+
+
+def _modes(name: str) -> LinkModes:
+    try:
+        with Generic("ethtool") as kernel:
+            answers = kernel.get(4, ethtool_reader.header(name))
+    except OSError:
+        return ethtool_reader.modes_of_sysfs(name)
+    return ethtool.link_modes_of(answers[0]) if answers else LinkModes()
+
+
+def changes(before: State, after: State, time_s: float) -> list[Change]:
+    """What differs between two looks, in words."""
+    old, new = before.interface, after.interface
+    found: list[Change] = []
+
+    def tell(what: str, level: str, text: str) -> None:
+        found.append(Change(time_s, what, level, text))
+
+    if new.carrier is None and old.carrier is not None:
+        tell("interface", "fault", "the interface is gone")
+        return found
+    if old.enabled != new.enabled:
+        tell("enabled", "ok" if new.enabled else "fault", f"switched {_on(new.enabled)}")
+    if old.carrier != new.carrier:
+        speed = f", {_speed(after.modes)}" if new.carrier and _speed(after.modes) else ""
+        text = f"carrier is back{speed}" if new.carrier else "carrier lost"
+        tell("carrier", "ok" if new.carrier else "fault", text)
+    elif _flaps(old, new):
+        tell("flap", "fault", f"the link flapped: {_flaps(old, new)} changes between two looks")
+    if old.carrier and new.carrier:
+        found += _settings(before.modes, after.modes, time_s)
+    if old.mtu_bytes != new.mtu_bytes:
+        tell("mtu", "look", f"MTU {old.mtu_bytes} → {new.mtu_bytes}")
+    window = counters.difference(before.counts, after.counts)
+    for name, words in WATCHED:
+        if window.nic.get(name):
+            tell(name, "fault", f"{window.nic[name]} {words} in {window.seconds:.1f} s")
+    return found
+
+
+def _flaps(old: Interface, new: Interface) -> int:
+    if old.carrier_changes is None or new.carrier_changes is None:
+        return 0
+    return max(0, new.carrier_changes - old.carrier_changes)
+
+
+def _settings(old: LinkModes, new: LinkModes, time_s: float) -> list[Change]:
+    found = []
+    before, after = known_speed(old.speed_mbps), known_speed(new.speed_mbps)
+    if before and after and before != after:
+        level = "fault" if after < before else "ok"
+        found.append(Change(time_s, "speed", level, f"speed {before} → {after} Mbit/s"))
+    if old.duplex and new.duplex and old.duplex != new.duplex:
+        level = "fault" if new.duplex == "half" else "ok"
+        found.append(Change(time_s, "duplex", level, f"duplex {old.duplex} → {new.duplex}"))
+    if None not in (old.autoneg, new.autoneg) and old.autoneg != new.autoneg:
+        text = f"autonegotiation switched {_on(new.autoneg)}"
+        found.append(Change(time_s, "autoneg", "look", text))
+    return found
+
+
+def _speed(modes: LinkModes) -> str:
+    speed = known_speed(modes.speed_mbps)
+    return f"{speed} Mbit/s, {modes.duplex or 'unknown'} duplex" if speed else ""
+
+
+def _on(state: bool | None) -> str:
+    return "on" if state else "off"

@@ -1,0 +1,206 @@
+"""What has changed between two link checks, in words. Pure: two documents in, changes out.
+
+The documents are LinkFacts as JSON; what either of them lacks is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .expectation import speed
+from .verdict import Level
+
+POWER_LEAST_DB = 0.5
+RTT_LEAST_MS = 0.5
+RTT_SHARE = 0.2
+
+Document = Mapping[str, Any]
+Worse = Callable[[Any, Any], bool]
+
+
+@dataclass(frozen=True)
+class LinkChange:
+    """One change; FAULT is worse than before, FINE better, LOOK only different."""
+
+    what: str
+    level: Level
+    before: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.what}: {self.before} → {self.after}"
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "what": self.what,
+            "level": self.level.value,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
+def _less(before: Any, after: Any) -> bool:
+    return bool(after < before)
+
+
+def _half(before: Any, after: Any) -> bool:
+    return bool(after == "half")
+
+
+def _switched_off(before: Any, after: Any) -> bool:
+    return after is False
+
+
+_VALUES: tuple[tuple[str, str, Callable[[Any], str], Worse | None], ...] = (
+    ("device carried by", "device.name", str, None),
+    ("carrier", "device.carrier", lambda on: "yes" if on else "no", _switched_off),
+    ("speed", "link.speed_mbps", speed, _less),
+    ("duplex", "link.duplex", str, _half),
+    ("autonegotiation", "link.autoneg", lambda on: "on" if on else "off", _switched_off),
+    ("port", "ethtool.info.port", str, None),
+    ("MDI", "ethtool.info.mdix", str, None),
+    ("clock", "ethtool.modes.master_slave", str, None),
+    ("signal quality", "ethtool.state.sqi", str, _less),
+    ("pause, receiving", "ethtool.pause.rx", lambda on: "on" if on else "off", None),
+    ("pause, sending", "ethtool.pause.tx", lambda on: "on" if on else "off", None),
+    ("EEE", "ethtool.eee.active", lambda on: "active" if on else "not active", None),
+    ("FEC", "ethtool.fec.active", str, None),
+    ("receive ring", "ethtool.rings.rx", str, None),
+    ("queues", "ethtool.channels.count", str, None),
+    ("driver", "ethtool.driver.name", str, None),
+    ("driver's version", "ethtool.driver.version", str, None),
+    ("firmware", "ethtool.driver.firmware", str, None),
+    ("MTU", "interface.mtu_bytes", str, None),
+    ("MTU of the path", "path_mtu.mtu_bytes", str, _less),
+    ("queue discipline", "device.qdisc", str, None),
+    ("gateway", "route.gateway", str, None),
+    ("source address", "route.source", str, None),
+    ("server's port", "port.state", str, None),
+    ("congestion control", "kernel.congestion", str, None),
+    ("tcp_rmem", "kernel.tcp_rmem_bytes", lambda each: " ".join(map(str, each)), None),
+    ("tcp_wmem", "kernel.tcp_wmem_bytes", lambda each: " ".join(map(str, each)), None),
+    ("Wi-Fi signal", "wifi.signal_dbm", lambda dbm: f"{dbm} dBm", None),
+)
+"""What is compared: its name, where it is, how it is worded, and when the change is for the worse
+(None: it is only different)."""
+
+_SETS = (
+    ("partner's modes", "ethtool.modes.partner"),
+    ("own modes", "ethtool.modes.advertised"),
+    ("offloads", "ethtool.features.on"),
+)
+_COUNTERS = (
+    ("damaged frames (CRC)", "rx_crc_errors"),
+    ("misaligned frames", "rx_frame_errors"),
+    ("frames without room", "rx_missed_errors"),
+    ("lost carriers while sending", "tx_carrier_errors"),
+    ("late collisions", "tx_window_errors"),
+)
+
+
+def compare(before: Document, after: Document) -> list[LinkChange]:
+    """All changes, the worse ones first."""
+    found = [
+        *_values(before, after),
+        *_sets(before, after),
+        *_counts(before, after),
+        *_optics(before, after),
+        *_round_trips(before, after),
+    ]
+    rank = {Level.FAULT: 0, Level.LOOK: 1, Level.FINE: 2, Level.PENDING: 3}
+    return sorted(found, key=lambda change: rank[change.level])
+
+
+def at(document: Document, path: str) -> Any:
+    """The value at "link.speed_mbps", None when something on the way is missing."""
+    value: Any = document
+    for name in path.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _values(before: Document, after: Document) -> Iterator[LinkChange]:
+    for what, path, word, worse in _VALUES:
+        old, new = at(before, path), at(after, path)
+        if old in (None, "", []) or new in (None, "", []) or old == new:
+            continue
+        try:
+            level = Level.LOOK
+            if worse is not None:
+                level = Level.FAULT if worse(old, new) else Level.FINE
+            yield LinkChange(what, level, word(old), word(new))
+        except (TypeError, ValueError):
+            continue
+    if at(before, "link.speed_mbps") and at(after, "device.carrier") is False:
+        return
+    lost = at(before, "link.speed_mbps")
+    if lost and at(after, "link") and at(after, "link.speed_mbps") is None:
+        yield LinkChange("speed", Level.LOOK, str(lost), "not told")
+
+
+def _sets(before: Document, after: Document) -> Iterator[LinkChange]:
+    for what, path in _SETS:
+        old, new = at(before, path), at(after, path)
+        if not isinstance(old, list) or not isinstance(new, list) or not old or not new:
+            continue
+        gone = [str(each) for each in old if each not in new]
+        come = [str(each) for each in new if each not in old]
+        if gone:
+            yield LinkChange(what, Level.LOOK, " ".join(gone), "gone")
+        if come:
+            yield LinkChange(what, Level.LOOK, "not there", " ".join(come))
+
+
+def _counts(before: Document, after: Document) -> Iterator[LinkChange]:
+    """Counters that grew; one that went back was started anew and tells nothing."""
+    for what, name in _COUNTERS:
+        grown = _grown(at(before, f"totals.nic.{name}"), at(after, f"totals.nic.{name}"))
+        if grown:
+            yield LinkChange(what, Level.FAULT, "none more", f"{grown} more since")
+    flaps = _grown(at(before, "totals.carrier_changes"), at(after, "totals.carrier_changes"))
+    if flaps:
+        yield LinkChange("carrier changes", Level.LOOK, "none more", f"{flaps} more since")
+
+
+def _grown(old: Any, new: Any) -> int:
+    return new - old if isinstance(old, int) and isinstance(new, int) and new > old else 0
+
+
+def _optics(before: Document, after: Document) -> Iterator[LinkChange]:
+    old, new = _powers(before), _powers(after)
+    for lane, dbm in new.items():
+        if lane in old and abs(dbm - old[lane]) >= POWER_LEAST_DB:
+            level = Level.FAULT if dbm < old[lane] else Level.FINE
+            yield LinkChange(f"received power{lane}", level, f"{old[lane]:g} dBm", f"{dbm:g} dBm")
+
+
+def _powers(document: Document) -> dict[str, float]:
+    readings = at(document, "module.readings")
+    found: dict[str, float] = {}
+    for each in readings if isinstance(readings, list) else []:
+        if isinstance(each, Mapping) and each.get("name") == "received power":
+            value, lane = each.get("value"), each.get("lane")
+            if isinstance(value, (int, float)):
+                found[f", lane {lane}" if isinstance(lane, int) and lane > 1 else ""] = value
+    return found
+
+
+def _round_trips(before: Document, after: Document) -> Iterator[LinkChange]:
+    old, new = _median(before), _median(after)
+    if old is None or new is None or abs(new - old) < max(RTT_LEAST_MS, RTT_SHARE * old):
+        return
+    level = Level.FAULT if new > old else Level.FINE
+    yield LinkChange("idle round trip", level, f"{old:.2f} ms", f"{new:.2f} ms")
+
+
+def _median(document: Document) -> float | None:
+    found = at(document, "latency.rtts_ms")
+    if not isinstance(found, list):
+        return None
+    numbers = sorted(each for each in found if isinstance(each, (int, float)))
+    return numbers[len(numbers) // 2] if numbers else None
