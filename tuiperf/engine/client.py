@@ -488,9 +488,14 @@ class _ClientRun:
     def _udp_test_started(self, last: bool) -> bool:
         """True when the server has begun the test, which is as good as an answer to the last
         request; anything else that it says is dealt with as usual."""
-        if last and self._control and self._control.peek() == protocol.Wire.TEST_START.byte:
+        waiting = self._control.peek() if self._control else b""
+        if last and waiting == protocol.Wire.TEST_START.byte:
             return True
-        self._watch_control()
+        if waiting is None:
+            self._check_stop()
+            self._heed_limits()
+        else:
+            self._watch_control()
         return False
 
     def _open_streams(self) -> None:

@@ -43,10 +43,12 @@ class ControlSocket:
             self.errno = self.errno or error.errno or 0
             return b""
 
-    def peek(self) -> bytes:
-        """The first byte that waits to be read, b"" when there is none."""
+    def peek(self) -> Optional[bytes]:
+        """The first byte that waits, left to be read; b"" and None as `read` gives them."""
         try:
             return self.sock.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return None
         except OSError:
             return b""
 
