@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,6 @@ from dataclasses import fields, replace
 
 from tuiperf.cli.options import Invocation, UsageError, parse
 from tuiperf.engine.errors import EngineError
-from tuiperf.engine.sockets import congestion_available
 from tuiperf.engine.spec import ClientSpec, ServerSpec, TestSpec
 from tuiperf.events import Event, EventError, Failed, Listening, from_line
 
@@ -94,11 +94,21 @@ def demo_server(asked: Invocation) -> Iterator[Invocation]:
 
 
 def _towards(spec: ClientSpec | None, port: int) -> ClientSpec:
-    """The test that was asked for, with cubic where this host has it, for it shows most."""
+    """The test that was asked for, with cubic where this user may have it, for it shows most."""
     spec = replace(spec or ClientSpec(LOOPBACK), host=LOOPBACK, port=port)
-    if not spec.test.congestion and "cubic" in congestion_available():
+    if not spec.test.congestion and _may_use("cubic"):
         spec = replace(spec, test=replace(spec.test, congestion="cubic"))
     return spec
+
+
+def _may_use(congestion: str) -> bool:
+    """Whether a socket of this user takes it: a host may have it and keep it for root, tcp(7)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode("ascii"))
+        except (AttributeError, OSError):  # no such option outside Linux
+            return False
+    return True
 
 
 def _start(child: subprocess.Popen[bytes]) -> int:
