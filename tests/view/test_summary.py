@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,6 +128,41 @@ def test_an_option_that_was_not_granted_is_told_once() -> None:
         "window asked 4.00 MB, granted 426 KB, in effect 213 KB",
         "(net.core.wmem_max is 212992)",
     ]
+
+
+def test_both_buffers_are_named_and_their_note_is_told_once() -> None:
+    note = "the system doubles the size"
+    read = [
+        ev.OptionRead(0.05, name, 400_000, 800_000, 390_000, "bytes", note, 1)
+        for name in ("send_buffer", "receive_buffer")
+    ]
+    rows = [" ".join(row.split()) for row in page(made.session_of([*made.run(), *read]), 120)]
+    sizes = "asked 400 KB, granted 800 KB, in effect 390 KB"
+    assert f"send buffer {sizes} ({note})" in rows
+    assert f"recv buffer {sizes}" in rows
+
+
+def test_a_far_sender_s_share_of_retransmits_is_not_invented() -> None:
+    events = made.run(made.spec(time_s=2, reverse=True))
+    own = [
+        replace(each, tcp={"bytes_sent_bytes": 37, "bytes_retrans_bytes": 0})
+        if isinstance(each, ev.StreamSample)
+        else each
+        for each in events
+    ]
+    row = next(row for row in page(made.session_of(own)) if "retransmits" in row)
+    assert "of the bytes" not in row
+
+
+def test_the_difference_stands_with_the_totals_it_explains() -> None:
+    client = made.spec(time_s=2)
+    middle = made.data(client, made.Path(loss_at_s=()))
+    local, remote, end = made.closing(client, middle)
+    assert isinstance(remote, ev.Results)
+    less = replace(remote, streams=(ev.StreamResult(1, 100_000_000, None, 0.0, 2.0),))
+    session = made.session_of([*made.opening(client, made.Path()), *middle, local, less, end])
+    labels = [row[2:13].strip() for row in page(session)]
+    assert labels.index("retransmits") > labels.index("sent") + 1
 
 
 def test_notes_of_weight_are_shown() -> None:

@@ -90,16 +90,19 @@ def _lines(session: Session, each_stream: bool, room: int) -> Iterator[Line]:
 def plain_heading(session: Session, glyphs: Glyphs = UNICODE, units: Units | None = None) -> str:
     """The heading of the plain table, for a page that prints intervals as they come."""
     units = units or units_of(session)
-    layout = _layout(session, _PLAIN_WIDTH, units, glyphs)
+    layout = _layout(session, _PLAIN_WIDTH, units, glyphs, bar=False)
     return to_text(_heading(layout))
 
 
 def plain_lines(
     session: Session, interval: Interval, glyphs: Glyphs = UNICODE, units: Units | None = None
 ) -> list[str]:
-    """One interval as lines of the plain table: every stream, then the sum of each direction."""
+    """One interval as lines of the plain table: every stream, then the sum of each direction.
+
+    Without bars: what is printed cannot be drawn again when a later interval needs another scale.
+    """
     units = units or units_of(session)
-    layout = _layout(session, _PLAIN_WIDTH, units, glyphs)
+    layout = _layout(session, _PLAIN_WIDTH, units, glyphs, bar=False)
     lines = _interval_lines(session, interval, True)
     sums = [line for line in lines if line.stream is None]
     streams = [line for line in lines if line.stream is not None]
@@ -173,7 +176,9 @@ class _Layout(NamedTuple):
     top_bps: float = 0.0  # the highest rate that a bar must show
 
 
-def _layout(session: Session, width: int, units: Units, glyphs: Glyphs) -> _Layout:
+def _layout(
+    session: Session, width: int, units: Units, glyphs: Glyphs, *, bar: bool = True
+) -> _Layout:
     """Choose the columns that fit; a bar takes the room that is left, if it is worth it."""
     wanted = _wanted(session, units, glyphs)
     gap = 2 if _needed(wanted, 2) <= width else 1
@@ -182,7 +187,7 @@ def _layout(session: Session, width: int, units: Units, glyphs: Glyphs) -> _Layo
         if _needed([*columns, column], gap) <= width or column.name == "rate":
             columns.append(column)
     spare = width - _needed(columns, gap) - gap
-    if spare >= 8:
+    if bar and spare >= 8:
         at = 1 + [column.name for column in columns].index("rate")
         columns.insert(at, _Column("bar", "", min(spare, 28), left=True))
     return _Layout(session, units, glyphs, width, columns, gap)

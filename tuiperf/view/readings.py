@@ -84,9 +84,14 @@ def retransmits(session: Session, direction: Direction | None) -> int | None:
 
 
 def retransmitted_share(session: Session, direction: Direction | None) -> float | None:
-    """The part of all sent bytes that was sent again (bytes_retrans over bytes_sent)."""
+    """The part of all sent bytes that was sent again (bytes_retrans over bytes_sent).
+
+    None when the other end sends: only the sender's sockets count it.
+    """
     sent = again = 0
-    for stream in session.streams_of(direction) if direction else []:
+    if direction is None or not sends_here(session, direction):
+        return None
+    for stream in session.streams_of(direction):
         tcp = (stream.latest.tcp if stream.latest else None) or {}
         if tcp.get("bytes_sent_bytes") and tcp.get("bytes_retrans_bytes") is not None:
             sent += tcp["bytes_sent_bytes"]

@@ -120,8 +120,11 @@ def _direction(page: _Page, session: Session, direction: Direction, units: Units
     if several:
         page.rows.append([(f"  {page.glyphs.text(session.words(direction))}", "strong")])
     _goodput(page, session, result, units)
-    if result.difference:
-        page.wrapped("", result.difference, "muted")
+    found = datagrams(session, direction)
+    if found is None:
+        page.line("retransmits", [(_retransmits(session, result), "text")])
+    else:
+        _datagrams(page, found)
 
 
 def _goodput(page: _Page, session: Session, result: Headline, units: Units) -> None:
@@ -140,11 +143,8 @@ def _goodput(page: _Page, session: Session, result: Headline, units: Units) -> N
         sent = f"  {size(result.sent_bytes)} sent     {page.glyphs.text('·')} {sender}"
         label = "offered" if session.test is not None and session.test.udp else "sent"
         page.line(label, [(numbers[1].rjust(room), "text"), (sent, "muted")])
-    found = datagrams(session, result.direction)
-    if found is None:
-        page.line("retransmits", [(_retransmits(session, result), "text")])
-    else:
-        _datagrams(page, found)
+    if result.difference:
+        page.wrapped("", result.difference, "muted")
 
 
 def _datagrams(page: _Page, found: Datagrams) -> None:
@@ -168,32 +168,42 @@ def _retransmits(session: Session, result: Headline) -> str:
     if result.retransmits == 0:
         return "none"
     known = f", {share(part, 1.0)} of the bytes" if part is not None else ""
-    return f"{result.retransmits} segments{known}"
+    segments = "1 segment" if result.retransmits == 1 else f"{result.retransmits} segments"
+    return segments + known
 
 
 def _options(page: _Page, session: Session) -> None:
     told: set[str] = set()
     for option in session.options:
         text = _option(option)
-        if text and text not in told:
-            told.add(text)
-            page.wrapped(option.name if len(option.name) < _LABEL else "option", text, "look")
+        name = _OPTION_NAMES.get(option.name, option.name)
+        if not text or f"{name} {text}" in told:
+            continue
+        note = f" ({option.note})" if option.note and option.note not in told else ""
+        told |= {f"{name} {text}", option.note}
+        page.wrapped(name, text + note, "look")
+
+
+_OPTION_NAMES = {
+    "send_buffer": "send buffer",
+    "receive_buffer": "recv buffer",
+    "max_pacing_rate": "pacing rate",
+}
 
 
 def _option(option: OptionRead) -> str:
-    """A setting that did not come out as asked; "" when it did."""
+    """A setting that did not come out as asked, without its note; "" when it did."""
     if option.asked is None:
         return ""
     got = option.effective if option.effective is not None else option.granted
     if got == option.asked and not option.note:
         return ""
-    name = "" if len(option.name) < _LABEL else f"{option.name}: "
-    parts = [f"{name}asked {_value(option.asked, option.unit)}"]
+    parts = [f"asked {_value(option.asked, option.unit)}"]
     if option.granted is not None and option.granted not in (option.asked, got):
         parts.append(f"granted {_value(option.granted, option.unit)}")
     if got is not None and got != option.asked:
         parts.append(f"in effect {_value(got, option.unit)}")
-    return ", ".join(parts) + (f" ({option.note})" if option.note else "")
+    return ", ".join(parts)
 
 
 def _value(value: int | str, unit: str) -> str:
