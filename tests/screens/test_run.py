@@ -185,7 +185,7 @@ def test_copy_says_where_and_writes_the_file(tmp_path: Path) -> None:
 
     toasts, clipboard = on_screen(case, so_far, ending, recording=str(recording))
     written = tmp_path / "20260101-lab-b.txt"
-    assert toasts == [f"Copied by OSC 52 (where the terminal allows it) and into {written}"]
+    assert toasts == [f"Copied, if this terminal allows it, and written into {written}"]
     assert written.read_text(encoding="utf-8") == clipboard + "\n"
     assert clipboard.startswith("tuiperf  TCP · here → lab-b")
     assert "▲ Window-limited  256 KB, 12 ms" in clipboard
@@ -210,7 +210,10 @@ def test_copy_where_nothing_can_be_written() -> None:
         return bench.toasts()
 
     toasts = on_screen(case, so_far, ending, recording="/proc/nowhere/a.jsonl")
-    assert toasts == ["Copied by OSC 52 alone; /proc/nowhere/a.txt: No such file or directory"]
+    assert toasts == [
+        "Copied, if this terminal allows it; no file: "
+        "/proc/nowhere/a.txt: No such file or directory"
+    ]
 
 
 def test_export_copies_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +231,7 @@ def test_export_copies_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyP
     toasts = on_screen(case, made.run(made.spec(time_s=2)), recording=str(recording))
     copied = here / recording.name
     assert copied.read_text(encoding="utf-8") == "{}\n"
-    assert toasts == [f"The recording is in {copied}. See it by: tuiperf replay {recording.name}"]
+    assert toasts == [f"The recording is copied here: tuiperf replay {recording.name}"]
 
 
 def test_export_of_what_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

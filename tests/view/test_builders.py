@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from tuiperf import events as ev
 from tuiperf.rules.verdict import Confidence, Level, Verdict
 from tuiperf.session import Session
 from tuiperf.view import cards, chart, heading, intervals, notice, verdicts
-from tuiperf.view.help import help_rows, question_rows
+from tuiperf.view.help import LINK_KEYS, RUN_KEYS, help_rows, question_rows
 from tuiperf.view.keys import Key, key_row
 from tuiperf.view.rows import ASCII, ROLES, UNICODE, Glyphs, Row, row_width, to_text
 
@@ -158,6 +159,22 @@ def test_plain_lines_have_the_same_columns() -> None:
     assert title.split()[:3] == ["Seconds", "Stream", "Mbit/s"]
     assert [line.split()[1] for line in lines] == ["1", "3", "SUM"]
     assert all(len(line) <= 79 for line in lines)
+    assert UNICODE.line not in "".join(lines)
+
+
+def test_a_verdict_line_without_room_cuts_no_number() -> None:
+    verdict = replace(WINDOW, short="2.78 MB per 43.1 ms")
+    assert to_text(verdicts.verdict_line(verdict, 37)) == " ▲ Window-limited 2.78 MB per 43.1 ms"
+    assert to_text(verdicts.verdict_line(verdict, 36)).rstrip() == " ▲ Window-limited 2.78 MB per…"
+    assert to_text(verdicts.verdict_line(verdict, 24)).rstrip() == " ▲ Window-limited"
+
+
+@pytest.mark.parametrize("keys", [RUN_KEYS, LINK_KEYS])
+def test_every_key_is_told_in_full_on_the_smallest_screen(
+    keys: tuple[tuple[str, str], ...],
+) -> None:
+    told = "\n".join(texts(help_rows(56, UNICODE, keys)))
+    assert [text for _, text in keys if text not in told] == []
 
 
 def test_cards_read_the_instruments() -> None:

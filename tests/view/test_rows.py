@@ -19,9 +19,18 @@ from tuiperf.view.rows import (
     pad_left,
     row_width,
     to_text,
+    whole_words,
     wrap,
 )
 from tuiperf.view.terminal_text import painted
+
+
+def test_whole_words_cut_no_number() -> None:
+    assert whole_words("2.78 MB per 43.1 ms", 19) == "2.78 MB per 43.1 ms"
+    assert whole_words("2.78 MB per 43.1 ms", 18) == "2.78 MB per…"
+    assert whole_words("2.78 MB per 43.1 ms", 9) == "2.78 MB…"
+    assert whole_words("2.78 MB", 4) == ""
+    assert whole_words("2.78 MB per 43.1 ms", 8, ASCII) == "2.78 MB~"
 
 
 def test_controls_of_a_peer_are_shown_not_sent() -> None:

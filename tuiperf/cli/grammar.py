@@ -339,7 +339,7 @@ OPTIONS = tuple(option for group in GROUPS for option in group.options)
 
 COMMANDS: dict[str, str] = {
     "run": "measure towards HOST and show it live",
-    "demo": "a test on a path made here (long-fat-pipe)",
+    "demo": "try it on a path made here (see: tuiperf lab list)",
     "replay": "show a recorded run again",
     "version": "versions and what this system offers",
     "help": "this page",

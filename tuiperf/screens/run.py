@@ -331,13 +331,14 @@ class RunScreen(Screen[None]):
             rows = full_rows(self.page.verdicts[0], SUMMARY_WIDTH, self.page.glyphs)
             text = "\n".join(to_text(row) for row in rows)
         self.app.copy_to_clipboard(text)
+        copied = "Copied, if this terminal allows it"
         path = self._text_path()
         try:
             path.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            self._say(f"Copied by OSC 52 alone; {path}: {error.strerror}", "warning")
+            self._say(f"{copied}; no file: {path}: {error.strerror}", "warning")
             return
-        self._say(f"Copied by OSC 52 (where the terminal allows it) and into {path}")
+        self._say(f"{copied}, and written into {path}")
 
     def _text_path(self) -> Path:
         if self.recording:
@@ -358,7 +359,7 @@ class RunScreen(Screen[None]):
             self._say(f"Not exported: {target}: {error.strerror}", "error")
             return
         part = " so far" if self.running else ""
-        self._say(f"The recording{part} is in {target}. See it by: tuiperf replay {target.name}")
+        self._say(f"The recording{part} is copied here: tuiperf replay {target.name}")
 
     def action_quit(self) -> None:
         if not self.running:

@@ -11,7 +11,7 @@ RUN_KEYS = (
     ("r", "run the same test again"),
     ("f", "freeze the screen; the run goes on"),
     ("b", "why: the first verdict with its numbers"),
-    ("p", "every stream under every interval, or sums"),
+    ("p", "streams under every interval, or sums"),
     ("j, k, g, G", "scroll the table or the explanation"),
     ("y", "copy the summary, also into a file"),
     ("e", "copy the recording into this directory"),
@@ -27,11 +27,11 @@ LINK_KEYS = (
     ("j, k, g, G", "select a check, or scroll its details"),
     ("enter", "the details alone, and back"),
     ("i", "look at the next interface"),
-    ("y", "copy the check's command, or the whole page"),
+    ("y", "copy the check's command, or the page"),
     ("e", "write all facts and verdicts into a file"),
     ("^z", "back to the shell; fg returns"),
     ("^p", "all commands, and themes"),
-    ("q", "quit; the page stays on the normal screen"),
+    ("q", "quit; the page stays on the screen"),
 )
 """Every key of the link check's screen, and what it does."""
 

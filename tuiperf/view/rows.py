@@ -207,6 +207,19 @@ def cut(text: str, width: int, ellipsis: str = "…") -> str:
     return "".join(kept) + ellipsis
 
 
+def whole_words(text: str, width: int, glyphs: Glyphs = UNICODE) -> str:
+    """As many words as fit, no number cut or without its unit; "" when that leaves nothing."""
+    if cell_width(text) <= width:
+        return text
+    kept = text
+    while kept:
+        kept = kept.rpartition(" ")[0]
+        bare_number = kept.rpartition(" ")[2][:1].isdigit()
+        if cell_width(kept + glyphs.ellipsis) <= width and not bare_number:
+            break
+    return kept + glyphs.ellipsis if kept else ""
+
+
 def pad(text: str, width: int, ellipsis: str = "…") -> str:
     """Make a text exactly `width` cells wide, at the left."""
     text = cut(text, width, ellipsis)

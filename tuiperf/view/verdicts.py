@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tuiperf.rules.verdict import Level, Verdict
 
-from .rows import UNICODE, Glyphs, Row, cell_width, fill, fit, pad, wrap
+from .rows import UNICODE, Glyphs, Row, cell_width, fill, fit, pad, whole_words, wrap
 
 ROLE_OF = {
     Level.FINE: "ok",
@@ -47,11 +47,12 @@ def verdict_rows(
 def verdict_line(
     verdict: Verdict, width: int, glyphs: Glyphs = UNICODE, title_width: int = 0
 ) -> Row:
-    """One verdict in one line: glyph, title, number."""
+    """One verdict in one line: glyph, title, number, which is shortened by whole words."""
     title = glyphs.text(verdict.title)
     short = glyphs.text(verdict.short)
     room = max(cell_width(title), min(title_width, width - 6 - cell_width(short)))
     gap = "  " if 5 + room + cell_width(short) <= width else " "
+    short = whole_words(short, width - 3 - room - len(gap), glyphs)
     return fit(
         [
             (f" {level_glyph(verdict.level, glyphs)} ", ROLE_OF[verdict.level]),
