@@ -1,25 +1,18 @@
-"""Pictures of a real run: `python screenshots/make.py [--loopback] [FOLDER]`.
+"""Pictures of a real run, as root: `python screenshots/make.py [--profile NAME] [FOLDER]`.
 
-A server of ours runs at the far end of a veth pair between two network namespaces, behind a 500
-Mbit/s bottleneck with a deep queue (a token bucket, tc-tbf(8)); the screen follows a test against
-it and is drawn at three sizes. That needs root; `--loopback` measures this host instead. Needs
-resvg-py, and the fonts Fira Code and DejaVu Sans Mono for good looks.
+The lab makes a path of 1 Gbit/s over 42 ms whose far side has buffers of 4 MiB (long-fat-pipe);
+the screen follows a test along it and is drawn at three sizes, in the light theme, and with its
+explanation. Needs resvg-py, and the fonts Fira Code and DejaVu Sans Mono for good looks.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
 import re
-import subprocess
 import sys
-import time
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import resvg_py
 
@@ -29,72 +22,22 @@ sys.path.insert(0, str(ROOT))
 from tuiperf.app import TuiperfApp  # noqa: E402
 from tuiperf.engine.spec import ClientSpec, TestSpec  # noqa: E402
 from tuiperf.feed import EngineFeed, Feed  # noqa: E402
+from tuiperf.lab.errors import LabError  # noqa: E402
+from tuiperf.lab.run import path as lab_path  # noqa: E402
 
 SIZES = ((120, 35), (80, 24), (60, 20))
 FONTS = "/usr/share/fonts"
 FAMILIES = "'Fira Code', 'DejaVu Sans Mono', monospace"
+PROFILE = "long-fat-pipe"
 TEST_S, PICTURE_S = 15, 11.6
-BOTTLENECK = ("rate", "500mbit", "burst", "64k", "limit", "1200k")
 
 
-class Place(NamedTuple):
-    """Where the two ends run: prefixes of their commands, and the server's address."""
-
-    here: tuple[str, ...]
-    there: tuple[str, ...]
-    address: str
-
-
-@contextlib.contextmanager
-def shaped_path() -> Iterator[Place]:
-    """Two namespaces and a bottleneck between them."""
-    mark = uuid.uuid4().hex[:6]
-    here, there = f"tpshot{mark}a", f"tpshot{mark}b"
-    try:
-        for name in (here, there):
-            _run("ip", "netns", "add", name)
-        _run("ip", "-n", here, "link", "add", "v0", "type", "veth", "peer", "v0", "netns", there)
-        for name, address in ((here, "10.20.0.4/24"), (there, "10.20.0.7/24")):
-            _run("ip", "-n", name, "addr", "add", address, "dev", "v0")
-            _run("ip", "-n", name, "link", "set", "v0", "up")
-            _run("ip", "-n", name, "link", "set", "lo", "up")
-        _run("tc", "-n", here, "qdisc", "add", "dev", "v0", "root", "tbf", *BOTTLENECK)
-        yield Place(("ip", "netns", "exec", here), ("ip", "netns", "exec", there), "10.20.0.7")
-    finally:
-        for name in (here, there):
-            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
-
-
-@contextlib.contextmanager
-def loopback() -> Iterator[Place]:
-    yield Place((), (), "127.0.0.1")
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True)
-
-
-@contextlib.contextmanager
-def server(place: Place, port: int) -> Iterator[None]:
-    """Our server at the far end."""
-    command = [*place.there, sys.executable, "-m", "tuiperf", "-s", "-p", str(port)]
-    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    try:
-        time.sleep(1.0)
-        yield
-    finally:
-        running.terminate()
-        running.wait(10)
-
-
-async def draw(place: Place, port: int, folder: Path) -> None:
+async def draw(host: str, folder: Path) -> None:
     """One run; pictures of it at every size while it goes on, and of its explanation."""
-    test = TestSpec(time_s=TEST_S, congestion="cubic")
-    spec = ClientSpec(host=place.address, port=port, test=test)
-    command = [*place.here, sys.executable, "-m", "tuiperf.engine"]
+    spec = ClientSpec(host=host, test=TestSpec(time_s=TEST_S, congestion="cubic"))
 
     def make_feed() -> tuple[Feed, str]:
-        return EngineFeed(spec, command), ""
+        return EngineFeed(spec), ""
 
     app = TuiperfApp(make_feed=make_feed)
     async with app.run_test(size=SIZES[0]) as pilot:
@@ -130,14 +73,21 @@ def save(app: TuiperfApp, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Pictures of a real run.")
-    parser.add_argument("--loopback", action="store_true", help="measure this host, without root")
+    parser = argparse.ArgumentParser(description="Pictures of a real run; needs root.")
+    parser.add_argument("--profile", default=PROFILE, help="a path that `tuiperf lab list` names")
     parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
     asked = parser.parse_args()
+    folder = asked.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(ROOT)  # the engine is started as a module from there
     for name in ("NO_COLOR", "SSH_CONNECTION", "TEXTUAL_THEME"):
         os.environ.pop(name, None)
-    with loopback() if asked.loopback else shaped_path() as place, server(place, 5201):
-        asyncio.run(draw(place, 5201, asked.folder))
+    try:
+        with lab_path(asked.profile) as lab:
+            lab.near.enter()  # this process and the engine it starts, until the end
+            asyncio.run(draw(lab.peer, folder))
+    except LabError as error:
+        sys.exit(f"make.py: {error}")
 
 
 if __name__ == "__main__":
