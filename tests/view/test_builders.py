@@ -169,6 +169,13 @@ def test_a_verdict_line_without_room_cuts_no_number() -> None:
     assert to_text(verdicts.verdict_line(verdict, 24)).rstrip() == " ▲ Window-limited"
 
 
+@pytest.mark.parametrize(("level", "role"), [(Level.LOOK, "text"), (Level.PENDING, "muted")])
+def test_the_sentence_of_a_verdict_is_not_dimmed(level: Level, role: str) -> None:
+    rows = verdicts.verdict_rows((replace(WINDOW, level=level),), 60, 10)
+    claim = next(row for row in rows if WINDOW.claim in to_text(row))
+    assert {each for text, each in claim if text.strip()} == {role}
+
+
 @pytest.mark.parametrize("keys", [RUN_KEYS, LINK_KEYS])
 def test_every_key_is_told_in_full_on_the_smallest_screen(
     keys: tuple[tuple[str, str], ...],

@@ -138,7 +138,8 @@ def _paragraph(text: str, width: int, glyphs: Glyphs, role: str, indent: int = 3
 
 def _story(verdict: Verdict, width: int, room: int, glyphs: Glyphs) -> list[Row]:
     """The first verdict's claim, what to do next, and as many of its reasons as fit whole."""
-    claim = _paragraph(verdict.claim, width, glyphs, "muted", indent=1)
+    role = "muted" if verdict.level is Level.PENDING else "text"
+    claim = _paragraph(verdict.claim, width, glyphs, role, indent=1)
     advice = _named(verdict.next[:1], "next", width, glyphs)
     reasons = [_item(reason, width, glyphs) for reason in verdict.because]
     gap = [fit([], width, glyphs)]
