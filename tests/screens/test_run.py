@@ -89,16 +89,17 @@ def test_a_resize_keeps_everything_in_place() -> None:
 def test_stop_ends_the_run_with_both_ends_results(key: str) -> None:
     so_far, ending = going_on()
 
-    async def case(bench: Bench) -> tuple[str, str]:
+    async def case(bench: Bench) -> tuple[str, str, list[str]]:
         before = bench.text()
         await bench.press(key)
-        return before, bench.text()
+        return before, bench.text(), bench.toasts()
 
-    before, after = on_screen(case, so_far, ending)
+    before, after, toasts = on_screen(case, so_far, ending)
     assert "RUNNING" in before
     assert "space Stop" in before
     assert "STOPPED" in after
     assert "r Rerun" in after
+    assert toasts == []
 
 
 def test_ctrl_c_after_the_run_says_how_to_leave() -> None:

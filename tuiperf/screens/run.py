@@ -99,6 +99,7 @@ class RunScreen(Screen[None]):
         self._judged_phase: Phase | None = None
         self._shown: tuple[object, ...] = ()
         self._lost = ""
+        self._stopping = False
         self._worker: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
@@ -135,6 +136,7 @@ class RunScreen(Screen[None]):
         page.scrolled = page.explained = 0
         page.waited_s = 0.0
         page.kept_units = None
+        self._stopping = False
         self._begun_s = self._clock()
         self._judged_s = None
         self._worker = self.run_worker(self._follow(self.feed), exit_on_error=False)
@@ -148,6 +150,9 @@ class RunScreen(Screen[None]):
             await feed.close()
         if feed is self.feed:
             self._lost = lost
+            if self._stopping:
+                self.app.clear_notifications()  # "Stopping" is no longer true
+                self._stopping = False
 
     @property
     def running(self) -> bool:
@@ -270,6 +275,7 @@ class RunScreen(Screen[None]):
     def action_stop(self) -> None:
         if self.running and self.feed is not None:
             self.feed.stop()
+            self._stopping = True
             self._say("Stopping: waiting for both ends' results.")
         else:
             self._say("Nothing is running.")
