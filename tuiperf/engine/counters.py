@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import time
 from typing import NamedTuple
 
 # Phases of a test, in the order they come.
@@ -30,6 +31,7 @@ SLOT_WORDS = 32
 PHASE = 0  # words of the first slot
 LIMIT = 1
 OMITTED = 2  # 1 once the omitted part is over
+STARTED_NS = 3  # of the monotonic clock: what a rate is the average since
 SENT = 0  # words of a stream's slot
 RECEIVED = 1
 BLOCK_BYTES = 2
@@ -95,6 +97,15 @@ class Counters:
     def phase(self) -> int:
         """The phase of the test: WAIT, RUN, DRAIN or STOP."""
         return self.words[PHASE]
+
+    def begin(self, now_s: float) -> None:
+        """The test has started: senders with a rate keep it on the average from here on."""
+        self.words[STARTED_NS] = int(now_s * 1e9)
+
+    @property
+    def started_s(self) -> float:
+        """When the test started, by the monotonic clock; now, when nobody has told."""
+        return self.words[STARTED_NS] / 1e9 or time.monotonic()
 
     def release(self) -> None:
         """Let all senders start at once: WAIT becomes RUN."""

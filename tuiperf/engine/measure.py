@@ -257,6 +257,8 @@ class Measurement:
         """TEST_START: the clocks run from here."""
         now_s = time.monotonic()
         self._started_s = self._epoch_s = self._interval_from_s = now_s
+        if self._counters is not None:
+            self._counters.begin(now_s)
         self._omitting = bool(self.spec.omit_s)
         self._sample_due_s = now_s + SAMPLE_S
         self._host_due_s = now_s + HOST_SAMPLE_S

@@ -103,10 +103,10 @@ class _Paced:
     writes = 1
     review_s = 0.0
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, start_s: float) -> None:
         self._piece = pacing.piece_bytes(plan.rate_bps, plan.block_bytes, plan.burst_blocks)
         burst = plan.burst_blocks > 0
-        self._bucket = pacing.Bucket(plan.rate_bps, self._piece, time.monotonic(), burst)
+        self._bucket = pacing.Bucket(plan.rate_bps, self._piece, start_s, burst)
         self._due_bytes = 0
 
     def next_size(self, sent: int) -> int:
@@ -123,7 +123,7 @@ def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Non
     words, base = counters.words, counters.base(slot)
     payload = _Payload(plan.block_bytes, plan.repeating_payload)
     os.read(counters.gate, 1)
-    pace = _Paced(plan) if plan.rate_bps else _Unpaced(plan.block_bytes)
+    pace = _Paced(plan, counters.started_s) if plan.rate_bps else _Unpaced(plan.block_bytes)
     allowance = Allowance(counters, slot, plan.block_bytes)
     phase, limit, run = shared.PHASE, shared.LIMIT, shared.RUN
     fd, sent_at = sock.fileno(), base + shared.SENT

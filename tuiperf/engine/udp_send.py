@@ -245,7 +245,7 @@ def send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None
     allowance = Allowance(counters, slot, plan.block_bytes)
     words[base + shared.SEGMENTS] = ladder.segments
     os.read(counters.gate, 1)
-    pace = _pace(plan, ladder.outlet.most)
+    pace = _pace(plan, ladder.outlet.most, counters.started_s)
     size, limit = plan.block_bytes, shared.LIMIT
     packets_at, sent_at = base + shared.PACKETS, base + shared.SENT
     sent = 0
@@ -283,10 +283,10 @@ def _useful(plan: Plan) -> int:
     return max(1, plan.burst_blocks, int(min(a_piece, MAX_DATAGRAM_BYTES)))
 
 
-def _pace(plan: Plan, most: int) -> udp_pacing.Pace:
+def _pace(plan: Plan, most: int, start_s: float) -> udp_pacing.Pace:
     if not plan.rate_bps:
         return udp_pacing.Flood(most)
-    now_s, rate, size = time.monotonic(), plan.rate_bps, plan.block_bytes
+    rate, size = plan.rate_bps, plan.block_bytes
     if plan.burst_blocks:
-        return udp_pacing.Bursts(rate, size, plan.burst_blocks, most, now_s)
-    return udp_pacing.Steady(rate, size, most, now_s)
+        return udp_pacing.Bursts(rate, size, plan.burst_blocks, most, start_s)
+    return udp_pacing.Steady(rate, size, most, start_s)
