@@ -21,6 +21,7 @@ class Place(NamedTuple):
     client: tuple[str, ...]
     server: tuple[str, ...]
     address: str
+    device: str = "lo"  # at the server
 
 
 def _ip(*words: str) -> None:
@@ -70,6 +71,7 @@ def veth() -> Iterator[Place]:
             ("ip", "netns", "exec", near),
             ("ip", "netns", "exec", far),
             "10.77.0.2",
+            "v0",
         )
     finally:
         for name in (near, far):
