@@ -62,7 +62,7 @@ class ShellApp(App[None]):
     def __init__(
         self, *, meter: guards.ByteMeter | None = None, hz: float = _HZ, live: bool = True
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=True if theme.no_color() else None)
         self._meter = meter
         self._hz = hz
         self._live = live
