@@ -171,6 +171,22 @@ class HostSample(Event):
 
 
 @dataclass(frozen=True)
+class HostFacts(Event):
+    """What this host's kernel and device tell as the data begins ("begin") and ends ("end").
+
+    `settings` are sysctls by name, as text. `counters` count since the host came up, for all of
+    it: "tcp." and "udp." of /proc/net, "device." of the link, "core0." in seconds. `link` tells of
+    the device that has this end's address: its "device", "driver", "speed_mbps", "duplex" and
+    "class" (physical, virtual, wireless). What is not known is left out.
+    """
+
+    when: str
+    settings: Json
+    counters: Json
+    link: Json
+
+
+@dataclass(frozen=True)
 class StreamInterval:
     """One stream's row of one report interval. The TCP fields are None where not known."""
 
@@ -298,6 +314,7 @@ KINDS: dict[str, type[Event]] = {
         TestStarted,
         StreamSample,
         HostSample,
+        HostFacts,
         Interval,
         Results,
         ServerOutput,

@@ -217,6 +217,7 @@ class Session:
     options: list[ev.OptionRead] = field(default_factory=list)
     host: ev.HostSample | None = None
     hosts: Thinned[ev.HostSample] = field(default_factory=lambda: Thinned(MAX_HOSTS))
+    host_facts: dict[str, ev.HostFacts] = field(default_factory=dict)  # by "begin" and "end"
     local: ev.Results | None = None
     remote: ev.Results | None = None
     notes: list[ev.Note] = field(default_factory=list)
@@ -565,6 +566,11 @@ def _host_sample(session: Session, event: ev.HostSample) -> None:
     session.hosts.append(event)
 
 
+def _host_facts(session: Session, event: ev.HostFacts) -> None:
+    if event.when in ("begin", "end"):
+        session.host_facts[event.when] = event
+
+
 def _results(session: Session, event: ev.Results) -> None:
     session.phase = Phase.FINISHING
     if event.side == "local":
@@ -599,6 +605,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[Session, Any], None]] = {
     ev.Interval: _interval,
     ev.OptionRead: _option_read,
     ev.HostSample: _host_sample,
+    ev.HostFacts: _host_facts,
     ev.Results: _results,
     ev.Note: _note,
     ev.Failed: _failed,

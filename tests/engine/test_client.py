@@ -20,6 +20,7 @@ from tuiperf.events import (
     Agreed,
     Connected,
     Event,
+    HostFacts,
     HostSample,
     Interval,
     Note,
@@ -52,7 +53,9 @@ def totals(done: Run) -> dict[int, int]:
 
 def test_events_come_in_their_order_and_tell_the_same_story(port: int) -> None:
     done = run(client_spec(port, interval_s=0.5))
-    kinds = [type(event) for event in done.events if not isinstance(event, (Note, OptionRead))]
+    kinds = [
+        type(event) for event in done.events if not isinstance(event, (Note, OptionRead, HostFacts))
+    ]
     assert kinds[:5] == [RunStarted, Connected, Agreed, StreamOpened, TestStarted]
     assert kinds[-3:] == [Results, Results, RunEnded]
     assert set(kinds[5:-3]) == {StreamSample, HostSample, Interval}

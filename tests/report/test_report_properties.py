@@ -23,7 +23,12 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=5,
 )
-_BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {int: numbers, float: floats, str: texts}
+_BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
+    int: numbers,
+    float: floats,
+    str: texts,
+    ev.Json: st.dictionaries(texts, json_values, max_size=3),
+}
 
 parameters = st.builds(
     TestSpec,

@@ -70,6 +70,14 @@ _FIELDS: dict[bool, tuple[tuple[str, str, int], ...]] = {
 }
 
 
+# What our side's kernel counted over the run, by nstat's names and ours.
+_COUNTERS = {
+    "TCPDSACKOldSent": "tcp.TCPDSACKOldSent",
+    "TCPDSACKOfoSent": "tcp.TCPDSACKOfoSent",
+    "IpExtInCEPkts": "tcp.InCEPkts",
+}
+
+
 class Recording(NamedTuple):
     """One run: its name, what was done to the path, and what was measured."""
 
@@ -83,7 +91,7 @@ class Recording(NamedTuple):
 
 
 def carried() -> list[Recording]:
-    """All the recordings that come with the tests, in the order of their names."""
+    """All the recordings, in the order of their names."""
     lines = gzip.decompress(BUNDLE.read_bytes()).splitlines()
     return [Recording(data["name"], data["truth"], data) for data in map(json.loads, lines)]
 
@@ -120,26 +128,36 @@ def events(recording: Recording) -> Iterator[ev.Event]:
     idle_us = _idle_us(columns)
     yield ev.RunStarted(0.0, recording.name, "client", "tuiperf", "", 0.0, spec.to_json())
     yield ev.Connected(0.0, "10.0.0.1", 40000, "10.0.0.2", 5201, "", idle_us, 1448)
-    yield ev.Agreed(0.0, {**spec.test.to_parameters("tuiperf"), **_udp(data)})
+    yield ev.Agreed(0.0, spec.test.to_parameters("tuiperf"))
     if sends:
         yield ev.OptionRead(0.0, "congestion", data["cc"], data["cc"], data["cc"], "")
     if spec.test.window_bytes and sends:
         granted = data["end"].get("start", {}).get("sndbuf_actual", 0)
         asked = spec.test.window_bytes
         yield ev.OptionRead(0.0, "send_buffer", asked, granted, int(granted * 0.66), "bytes")
-    ids = [1, *range(3, 2 + len(columns))][: len(columns)]
+    ids = [1, *range(3, 2 + len(columns))][: len(columns)] or [1]
     for stream in ids:
         yield ev.StreamOpened(0.0, stream, 5, sends, "10.0.0.1", 40001, "10.0.0.2", 5201)
     yield ev.TestStarted(0.0, 0.0, spec.test.window_bytes, 16384, 131072, 1448)
+    settings = {name: str(value) for name, value in data["sysctl"].items()}
+    yield ev.HostFacts(0.0, "begin", settings, dict.fromkeys(_COUNTERS.values(), 0), {})
     yield from _running(data, sends, ids, columns)
+    if data["cc"] == "udp":
+        yield from _datagrams(data, sends)
+        return
+    grown = {name: data["counted"].get(ours, 0) for ours, name in _COUNTERS.items()}
+    yield ev.HostFacts(data["wall"], "end", settings, grown, {})
     yield from _results(data, sends, ids)
     yield ev.RunEnded(data["wall"] + 1.0, "completed")
 
 
 def _spec(data: Json, sends: bool) -> ClientSpec:
     """The settings a client was given; `congestion` is how the recordings set it on both ends."""
-    arguments = dict(zip(data["args"][::2], data["args"][1::2], strict=False))
+    given = [word for word in data["args"] if word not in ("-u", "--bidir", "-Z")]
+    arguments = dict(zip(given[::2], given[1::2], strict=False))
+    udp = data["cc"] == "udp"
     test = TestSpec(
+        protocol="udp" if udp else "tcp",
         time_s=int(data["secs"]),
         omit_s=_number(arguments.get("-O")),
         parallel=_number(arguments.get("-P")) or 1,
@@ -147,7 +165,7 @@ def _spec(data: Json, sends: bool) -> ClientSpec:
         bidir="--bidir" in data["args"],
         window_bytes=_number(arguments.get("-w"), 1024),
         mss_bytes=_number(arguments.get("-M")),
-        block_bytes=_number(arguments.get("-l")) or 131072,
+        block_bytes=_number(arguments.get("-l")) or (1448 if udp else 131072),
         rate_bps=_number(arguments.get("-b")),
         fq_rate_bps=_number(arguments.get("--fq-rate")),
         congestion=data["cc"] if data["cc"] in ("cubic", "bbr") else "",
@@ -162,10 +180,6 @@ def _number(text: str | None, thousand: int = 1000) -> int:
     power: int = powers.get(text[-1].upper(), 0)
     factor: int = thousand**power
     return int(text[:-1] if power else text) * factor
-
-
-def _udp(data: Json) -> Json:
-    return {"udp": True} if data["cc"] == "udp" else {}
 
 
 def _columns(stream: Json) -> Json:
@@ -188,7 +202,7 @@ def _idle_us(columns: list[Json]) -> int | None:
 
 def _samples(sends: bool, ids: list[int], columns: list[Json]) -> Iterator[ev.StreamSample]:
     began_ms = min((each["t_ms"][0] for each in columns), default=0)
-    for stream, column in zip(ids, columns, strict=True):
+    for stream, column in zip(ids, columns, strict=False):
         for index, t_ms in enumerate(column["t_ms"]):
             tcp = {
                 name: _known(column[ours][index]) * factor if ours in column else 0
@@ -256,6 +270,43 @@ def _results(data: Json, sends: bool, ids: list[int]) -> Iterator[ev.Results]:
             1 if sender else -1,
             per_stream,
         )
+
+
+def _datagrams(data: Json, sends: bool) -> Iterator[ev.Event]:
+    """A UDP run as it ended: what each end counted, in one interval."""
+    sent, received, cpu = data["end"]["sum_sent"], data["end"]["sum_received"], data["end"]["cpu"]
+    total_s = float(received["seconds"])
+    far = sends and received["packets"]
+    lost = received["lost_packets"]
+    overtaken = sum(each.get("out_of_order", 0) for each in data["end"]["streams"])
+    figures = ev.UdpFigures(sent["packets"])
+    if not sends:
+        figures = ev.UdpFigures(
+            received["packets"], lost, overtaken, 0.0, lost, late_packets=overtaken
+        )
+    carried = (sent if sends else received)["bytes"]
+    row = ev.StreamInterval(1, sends, 0.0, total_s, carried, udp=figures)
+    yield ev.Interval(data["wall"], 0.0, total_s, False, (row,))
+    for side, part, ours in (
+        ("local", sent if sends else received, True),
+        ("remote", received if sends else sent, False),
+    ):
+        result = ev.StreamResult(
+            1,
+            part["bytes"],
+            None,
+            0.0,
+            float(part["seconds"]),
+            lost_packets=lost if not ours and far else 0,
+            packets=part["packets"],
+            udp=figures if ours else None,
+        )
+        prefix = "host" if ours else "remote"
+        total, user, system = (
+            float(cpu[f"{prefix}_{each}"]) for each in ("total", "user", "system")
+        )
+        yield ev.Results(data["wall"], side, None, total, user, system, -1, (result,))
+    yield ev.RunEnded(data["wall"] + 1.0, "completed")
 
 
 def _share(total: int, index: int, count: int) -> int:

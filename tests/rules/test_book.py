@@ -67,8 +67,7 @@ def test_a_full_path() -> None:
 def test_nothing_delivered() -> None:
     session = steady.session(rate_bps=0.0, growing={"total_rto_events": 1.0})
     (verdict,) = judge(session)
-    assert (verdict.id, verdict.level) == ("cannot-tell", Level.FAULT)
-    assert verdict.title == "No data arrives"
+    assert (verdict.id, verdict.level) == ("mtu-blackhole", Level.FAULT)
     assert "-M 1200" in verdict.next[0]
 
 

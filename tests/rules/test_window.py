@@ -94,7 +94,7 @@ def test_four_streams_share_the_target() -> None:
         pytest.param({"local_host": "10.0.0.2"}, id="loopback"),
         pytest.param({"test": {"rate_bps": 500_000_000}}, id="-b reached"),
         pytest.param({"test": {"fq_rate_bps": 510_000_000}}, id="--fq-rate reached"),
-        pytest.param({"rate_bps": 941.4e6}, id="line rate"),
+        pytest.param({"rate_bps": 1e9 * 1000 / 1090}, id="line rate"),
         pytest.param({"snd_cwnd_packets": 2_500}, id="cwnd in full use"),
         pytest.param({"min_rtt_us": 500, "rtt_us": 510}, id="no distance"),
     ],

@@ -25,7 +25,7 @@ class Link(NamedTuple):
 
 def link_of(address: str) -> Optional[Link]:
     """The device with this local address; None when there is none or its speed is not known."""
-    name = _device_of(address.partition("%")[0])
+    name = device_of(address.partition("%")[0])
     try:
         mbps = int((_CLASS_NET / name / "speed").read_text(encoding="ascii")) if name else 0
     except (OSError, ValueError):
@@ -33,7 +33,8 @@ def link_of(address: str) -> Optional[Link]:
     return Link(name, mbps * 1_000_000) if mbps > 0 else None
 
 
-def _device_of(address: str) -> str:
+def device_of(address: str) -> str:
+    """The name of the device with this local address, "" when there is none."""
     try:
         wanted = ipaddress.ip_address(address)
         if wanted.version == 6:

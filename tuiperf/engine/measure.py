@@ -32,7 +32,7 @@ from tuiperf.events import (
 )
 
 from . import counters as shared
-from . import tcp, tcp_info, udp, udp_drops, udp_figures, udp_plan, udp_socket, worker
+from . import host_facts, tcp, tcp_info, udp, udp_drops, udp_figures, udp_plan, udp_socket, worker
 from .counters import Counters
 from .sockets import (
     OptionReading,
@@ -277,6 +277,13 @@ class Measurement:
                 control_mss(sock),
             )
         )
+        self._tell_host("begin")
+
+    def _tell_host(self, when: str) -> None:
+        """Report what this host's kernel and device know, to be compared with another time."""
+        with contextlib.suppress(OSError):
+            here = address_text(self.legs[0].sock.getsockname())
+            self._emit(host_facts.read(self._clock.t_s(), when, here))
 
     def release(self) -> None:
         """TEST_RUNNING: let the senders go."""
@@ -536,6 +543,7 @@ class Measurement:
         for leg in self.legs:
             leg.final = leg.interval_mark
         self._tell_host_drops()
+        self._tell_host("end")
         self.results = self._results(max(0.0, end_s - self._epoch_s))
         self._sample_due_s = self._host_due_s = self._interval_due_s = float("inf")
         self._omitting = False

@@ -12,26 +12,74 @@ from typing import Any
 
 from tuiperf.session import Direction, Session
 
-from . import datagrams, loss, pace, path, window
+from . import (
+    datagrams,
+    delay,
+    handshake,
+    lines,
+    loss,
+    order,
+    pace,
+    path,
+    port,
+    rfc6349,
+    sharing,
+    stops,
+    window,
+)
 from .facts import Facts, derive
 from .verdict import Confidence, Level, Verdict
 
 Rule = Callable[[Facts], Verdict | None]
 
-RULES: tuple[Rule, ...] = (
+LIMITS: tuple[Rule, ...] = (
+    stops.black_hole,
     pace.too_early,
-    pace.silent,
+    stops.silent,
     pace.unknown_stack,
+    stops.outage,
     path.host_limited,
     pace.ramping,
     pace.offered_less,
     path.slow_reader,
     window.judge,
+    path.slow_sender,
+    port.duplex_mismatch,
     loss.judge,
+    lines.judge,
     path.path_full,
+    path.hosts_pace,
     path.unclear,
     path.no_limit_found,
 )
+"""What sets the speed: the first one that holds."""
+
+SIGNS: tuple[Rule, ...] = (
+    port.link_degraded,
+    order.reordered,
+    order.duplicated,
+    delay.jitter,
+    delay.bufferbloat,
+    sharing.unsteady,
+    handshake.ecn_marked,
+    handshake.middlebox,
+    port.on_the_air,
+)
+"""What else is true of the path: all that hold. Where nothing is wrong with the speed, these come
+before it."""
+
+HEALTHY = frozenset({"path-full", "line-rate", "slow-hop", "no-limit-found", "offered-less"})
+COUNTED = frozenset({"link-degraded", "reordered", "duplicated", "ecn-marked", "middlebox"})
+"""Signs that are counted, not inferred: they may speak while the limit is still unclear."""
+NOT_BESIDE = {
+    "lossy": frozenset({"unsteady", "jitter"}),
+    "window-limited": frozenset({"unsteady", "jitter", "bufferbloat"}),
+    "slow-reader": frozenset({"unsteady", "jitter", "bufferbloat"}),
+    "outage": frozenset({"unsteady", "jitter", "reordered", "bufferbloat"}),
+    "duplex-mismatch": frozenset({"unsteady", "jitter", "link-degraded"}),
+    "host-limited": frozenset({"unsteady", "jitter", "bufferbloat"}),
+}
+"""Signs that the limit itself explains."""
 
 _RANK = {Level.FAULT: 0, Level.LOOK: 1, Level.FINE: 2, Level.PENDING: 3}
 
@@ -47,26 +95,43 @@ def judge(session: Session) -> list[Verdict]:
     facts = derive(session)
     if not facts:
         return [_nothing_yet(session)]
-    verdicts = [_first(each) for each in facts]
+    ways = [_of_direction(each) for each in facts]
     if len(facts) > 1:
-        verdicts = [
-            _with_direction(verdict, each.direction)
-            for verdict, each in zip(verdicts, facts, strict=True)
+        ways = [
+            [_with_direction(verdict, each.direction) for verdict in verdicts]
+            for verdicts, each in zip(ways, facts, strict=True)
         ]
-    return sorted(verdicts, key=lambda verdict: _RANK[verdict.level])
+    ways.sort(key=lambda verdicts: _RANK[verdicts[0].level])
+    both = sharing.shared_medium(session, facts)
+    return [*([both] if both else []), *(verdict for verdicts in ways for verdict in verdicts)]
 
 
 def diagnosis(session: Session) -> dict[str, Any]:
     """What a JSON report holds under "diagnosis"."""
-    return {"verdicts": [verdict.to_json() for verdict in judge(session)]}
+    told: dict[str, Any] = {"verdicts": [verdict.to_json() for verdict in judge(session)]}
+    metrics = rfc6349.metrics(session)
+    if metrics:
+        told["rfc6349"] = metrics
+    return told
 
 
-def _first(facts: Facts) -> Verdict:
-    for rule in RULES:
-        verdict = rule(facts)
-        if verdict is not None:
-            return verdict
-    raise AssertionError("the last rule always holds")
+def _of_direction(facts: Facts) -> list[Verdict]:
+    """What limits one direction and what else is true of it, the more important one first."""
+    rule, limit = next((rule, told) for rule in LIMITS if (told := rule(facts)) is not None)
+    waits = limit.level is Level.PENDING and rule is not path.unclear
+    if waits or limit.id == "mtu-blackhole":
+        return [limit]
+    beside = NOT_BESIDE.get(limit.id, frozenset())
+    found = [verdict for rule in SIGNS if (verdict := rule(facts)) is not None]
+    names = {verdict.id for verdict in found}
+    beside |= frozenset({"unsteady"}) if "jitter" in names else frozenset()
+    found = [verdict for verdict in found if verdict.id not in beside]
+    found.sort(key=lambda verdict: _RANK[verdict.level])
+    if rule is path.unclear:
+        sure = [verdict for verdict in found if verdict.id in COUNTED]
+        return sure or [limit]
+    ahead = limit.id in HEALTHY and found and _RANK[found[0].level] <= _RANK[limit.level]
+    return [found[0], limit, *found[1:]] if ahead else [limit, *found]
 
 
 def _of_datagrams(session: Session) -> list[Verdict]:

@@ -10,12 +10,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf, isfinite, sqrt
+from math import isfinite, sqrt
 from statistics import median
 from typing import Any, NamedTuple
 
 from tuiperf import events as ev
 from tuiperf.session import Direction, Flow, Phase, Session, Stream, Tick
+
+from . import host, motion
+from .motion import Motion
 
 WARMUP_S = 1.0
 WARMUP_RTTS = 15  # slow start from 10 segments to 1 Gbit/s at 200 ms takes 11; measured: 2.1 s
@@ -24,11 +27,11 @@ WARMUP_SHARE = 0.25
 it doubles when the test has, so a verdict does not change because the part judged slides."""
 
 MATHIS_C = 1.22  # sqrt(3/2), Mathis et al. 1997, eq. 3, for one acknowledgement a segment
-BUCKET_S = 0.5
 SERIES_MAX = 400
 """Samples of all streams together of which a median is taken; a longer series is thinned evenly."""
 
 MODEL_BASED = "bbr"  # congestion controls whose name begins so pace by a model of the path
+DATA_LEAST_BYTES = 536  # a packet's worth: the cookie that opens a stream is 37 bytes
 LARGEST = 2**64  # of any counter in struct tcp_info
 
 
@@ -41,6 +44,7 @@ class Facts:
     peer: str
     here_sends: bool
     streams: int
+    family: int  # of IP, 4 or 6
     over: bool  # the test's data has ended
     same_host: bool  # both ends have the same address
 
@@ -48,12 +52,14 @@ class Facts:
     elapsed_s: float  # since the omitted part ended
     steady_s: float
     goodput_bps: float | None
-    scatter: float | None  # coefficient of variation of half-second buckets
+    whole_bps: float | None  # the mean since the omitted part, the warm-up included
     growth: float | None  # goodput of the steady part's second half over its first half
-    longest_pause_s: float  # without a byte delivered, steady part
+    motion: Motion  # of the steady part
+    delivered_any: bool  # a full packet, since the test began
 
     min_rtt_us: float | None  # of the session, the handshake included
     rtt_us: float | None  # median under load
+    rttvar_us: float | None  # the sender's smoothed deviation, median
     peak_rtt_us: float | None  # the warm-up included
     loss_rtt_us: float | None  # median just before and at a retransmission
 
@@ -66,6 +72,7 @@ class Facts:
     cwnd_used: float | None  # in flight over cwnd
     rwnd_limited_share: float | None  # of the time the sender was busy, tcpi_rwnd_limited
     sndbuf_limited_share: float | None  # tcpi_sndbuf_limited
+    delivery_rate_bps: float | None  # tcpi_delivery_rate, median
     idle_share: float | None  # samples with less than a segment left to send
 
     retransmits: int | None  # packets, steady part
@@ -75,7 +82,11 @@ class Facts:
     loss_spread: float | None  # their share of the samples
     timeouts: int | None  # tcpi_total_rto, from the beginning on
     dsack_dups: int | None
+    unasked_dups: int | None  # reported where nothing had been sent again
     reord_seen: int | None
+    marked_share: float | None  # of the packets delivered, with an ECN mark
+    marked: int | None
+    absent_options: tuple[str, ...]  # of TCP, which the two ends did not agree on
 
     rcv_window_bytes: float | None  # what we can offer, tcpi_rcv_ssthresh
     unread_bytes: float | None
@@ -86,6 +97,13 @@ class Facts:
     far_retransmits: int | None  # the far sender's, of the whole test, known at its end
     far_retransmitted_share: float | None
 
+    wmem_most_bytes: int | None  # of this host, tcp_wmem's third number
+    duplicates_received: int | None  # DSACKs this host sent over the test
+    link_bps: float | None  # of this end's physical link
+    link_duplex: str | None
+    link_class: str | None
+    link_damage: tuple[tuple[str, int], ...]  # its error counters that grew, and by how much
+
     congestion: str | None  # of the sender
     window_asked_bytes: int  # -w
     send_buffer_bytes: float | None  # what a buffer set with -w can keep in flight here
@@ -93,6 +111,21 @@ class Facts:
     worker_share: float | None  # of a core, the busiest worker here
     worker_wait_share: float | None
     far_cpu_share: float | None  # the far end's, known when the results are in
+
+    @property
+    def scatter(self) -> float | None:
+        """Coefficient of variation of the goodput in half seconds."""
+        return self.motion.scatter
+
+    @property
+    def longest_pause_s(self) -> float:
+        """The longest time without a byte delivered, in the steady part."""
+        return max(self.motion.pauses_s, default=0.0)
+
+    @property
+    def waited_us(self) -> float:
+        """RTT under load over the minimum: what a queue adds."""
+        return max(0.0, (self.rtt_us or 0.0) - (self.min_rtt_us or self.rtt_us or 0.0))
 
     @property
     def bdp_bytes(self) -> float | None:
@@ -180,17 +213,33 @@ def _facts(session: Session, direction: Direction, flow: Flow) -> Facts:
         peer=session.peer,
         here_sends=here_sends,
         streams=max(1, len(streams)),
+        family=6 if session.connection and ":" in session.connection.remote_host else 4,
         over=session.phase in (Phase.FINISHING, Phase.ENDED),
         same_host=_same_host(session),
-        **_pace(part),
+        **_pace(part if here_sends else _with_received_rtt(part, series)),
         min_rtt_us=min_rtt_us,
         **_delay(part, series, here_sends),
         **_sending(part, series),
         **_losses(part, series),
+        **_marks(session, series, here_sends),
+        absent_options=_absent_options(series),
         **_receiving(series),
+        **host.of(session),
         **_settings(session, here_sends, part.begin_s),
         **_far_sender(session, direction, here_sends),
     )
+
+
+def _with_received_rtt(part: _Steady, series: list[_Series]) -> _Steady:
+    """Where we receive, the ticks' RTT is what our kernel estimates (tcpi_rcv_rtt)."""
+    known: dict[float, list[int]] = {}
+    for sample in (sample for each in series for sample in each.every):
+        value = _count(sample.tcp, "rcv_rtt_us")
+        if value:
+            known.setdefault(sample.test_s, []).append(value)
+    mean = {test_s: sum(values) / len(values) for test_s, values in known.items()}
+    ticks = [tick._replace(rtt_us=mean.get(tick.test_s)) for tick in part.ticks]
+    return part._replace(ticks=ticks)
 
 
 def _pace(part: _Steady) -> dict[str, Any]:
@@ -198,15 +247,21 @@ def _pace(part: _Steady) -> dict[str, Any]:
     steady_s = sum(tick.span_s for tick in ticks)
     half = len(ticks) // 2
     early, late = _mean_bps(ticks[:half]), _mean_bps(ticks[half:])
+    measured = [tick for tick in part.all_ticks if tick.test_s - tick.span_s >= part.omit_s - 1e-6]
     return {
         "omit_s": part.omit_s,
         "elapsed_s": part.elapsed_s,
         "steady_s": steady_s,
         "goodput_bps": _mean_bps(ticks),
-        "scatter": _scatter(ticks),
+        "whole_bps": _mean_bps(measured),
         "growth": _ratio(late, early) if half else None,
-        "longest_pause_s": _longest_pause(ticks),
+        "motion": motion.of(ticks),
+        "delivered_any": _carried_bytes(part.all_ticks) >= DATA_LEAST_BYTES,
     }
+
+
+def _carried_bytes(ticks: Sequence[Tick]) -> float:
+    return sum(tick.goodput_bps * tick.span_s for tick in ticks) / 8
 
 
 def _mean_bps(ticks: Sequence[Tick]) -> float | None:
@@ -215,36 +270,13 @@ def _mean_bps(ticks: Sequence[Tick]) -> float | None:
     return bits / span_s if span_s > 0 and isfinite(bits) else None
 
 
-def _scatter(ticks: Sequence[Tick]) -> float | None:
-    """Coefficient of variation of the goodput in buckets of half a second."""
-    buckets: list[float] = []
-    bits = span_s = 0.0
-    for tick in ticks:
-        bits += tick.goodput_bps * tick.span_s
-        span_s += tick.span_s
-        if span_s >= BUCKET_S - 0.01:
-            buckets.append(bits / span_s)
-            bits = span_s = 0.0
-    mean = sum(buckets) / len(buckets) if buckets else 0.0
-    if len(buckets) < 3 or not 0 < mean < inf:
-        return None
-    return sqrt(sum((each - mean) ** 2 for each in buckets) / len(buckets)) / mean
-
-
-def _longest_pause(ticks: Sequence[Tick]) -> float:
-    longest = pause = 0.0
-    for tick in ticks:
-        pause = 0.0 if tick.goodput_bps > 0 else pause + tick.span_s
-        longest = max(longest, pause)
-    return longest
-
-
 class _Series(NamedTuple):
     """One stream's samples: the ends of the steady part, and some of those between."""
 
     first: ev.Json
     last: ev.Json
     between: list[ev.StreamSample]
+    every: list[ev.StreamSample]
     warmup: list[ev.StreamSample]
 
     @classmethod
@@ -254,10 +286,14 @@ class _Series(NamedTuple):
         steady = samples[start:]
         if not steady:
             last = samples[-1].tcp if samples else None
-            return cls({}, last or {}, [], [])
+            return cls({}, last or {}, [], [], [])
         stride = 1 + len(samples) * max(1, streams) // SERIES_MAX
         return cls(
-            steady[0].tcp or {}, steady[-1].tcp or {}, steady[::stride], samples[:start:stride]
+            steady[0].tcp or {},
+            steady[-1].tcp or {},
+            steady[::stride],
+            steady,
+            samples[:start:stride],
         )
 
     def grown(self, name: str) -> int | None:
@@ -302,8 +338,10 @@ def _delay(part: _Steady, series: list[_Series], here_sends: bool) -> dict[str, 
         loaded = [value for each in series for value in each.values("rcv_rtt_us") if value]
         early = [each.warmup for each in series]
         whole = loaded + [value for each in early for value in _values(each, "rcv_rtt_us")]
+    deviations = [value for each in series for value in each.values("rttvar_us") if here_sends]
     return {
         "rtt_us": _median(loaded),
+        "rttvar_us": _median(deviations),
         "peak_rtt_us": max(whole, default=None),
         "loss_rtt_us": _loss_rtt(part.ticks),
     }
@@ -334,8 +372,15 @@ def _sending(part: _Steady, series: list[_Series]) -> dict[str, Any]:
         "cwnd_used": _median_used((t.in_flight_bytes, t.cwnd_bytes) for t in ticks),
         "rwnd_limited_share": _ratio(_grown(series, "rwnd_limited_us"), busy),
         "sndbuf_limited_share": _ratio(_grown(series, "sndbuf_limited_us"), busy),
+        "delivery_rate_bps": _delivery_rate(series),
         "idle_share": _idle_share(series),
     }
+
+
+def _delivery_rate(series: list[_Series]) -> float | None:
+    rates = [_median(each.values("delivery_rate_bytes_per_s")) for each in series]
+    total = _sum(rates)
+    return total * 8.0 if total is not None else None
 
 
 def _median_used(pairs: Iterable[tuple[int | None, int | None]]) -> float | None:
@@ -378,8 +423,43 @@ def _losses(part: _Steady, series: list[_Series]) -> dict[str, Any]:
         "loss_spread": losing / len(known) if known else None,
         "timeouts": _sum(_count(each.last, "total_rto_events") for each in series),
         "dsack_dups": _sum(_count(each.last, "dsack_dups_packets") for each in series),
+        "unasked_dups": _sum(map(_unasked_duplicates, series)),
         "reord_seen": _grown(series, "reord_seen_events"),
     }
+
+
+def _unasked_duplicates(series: _Series) -> int | None:
+    rows = [
+        (sample.test_s, retransmits, duplicates)
+        for sample in series.every
+        if (retransmits := _count(sample.tcp, "total_retrans_packets")) is not None
+        and (duplicates := _count(sample.tcp, "dsack_dups_packets")) is not None
+    ]
+    if not rows:
+        return None
+    times_s, retransmits_seen, duplicates_seen = zip(*rows, strict=True)
+    return motion.unasked_duplicates(times_s, retransmits_seen, duplicates_seen)
+
+
+def _marks(session: Session, series: list[_Series], here_sends: bool) -> dict[str, Any]:
+    """ECN: a sender hears how many of its packets were marked, a receiver's host counts them."""
+    if not here_sends:
+        return {"marked": host.grown(session, "tcp.InCEPkts"), "marked_share": None}
+    marked, delivered = _grown(series, "delivered_ce_packets"), _grown(series, "delivered_packets")
+    return {"marked": marked, "marked_share": _ratio(marked, delivered)}
+
+
+_OPTIONS = (
+    ("timestamps", "timestamps"),
+    ("sack", "selective acknowledgements"),
+    ("wscale", "window scaling"),
+)
+
+
+def _absent_options(series: list[_Series]) -> tuple[str, ...]:
+    """Options that every Linux of today offers, and that the handshake did not end with."""
+    last = [each.last for each in series if each.last]
+    return tuple(words for name, words in _OPTIONS if any(_count(info, name) == 0 for info in last))
 
 
 def _receiving(series: list[_Series]) -> dict[str, Any]:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from . import signs, window
 from .facts import Facts
-from .quantities import line_rate, milliseconds, percent, rate, size
+from .quantities import line_rate, milliseconds, percent, rate, size, times
 from .verdict import Confidence, Level, Verdict
 
-FULL_LOSS_MOST = 0.02  # a full queue drops; more than this is not its usual share
+FULL_LOSS_MOST = {True: 0.02, False: 0.07, None: 0.02}
+"""Share sent again up to which a full queue's own drops explain it, by `loss_based`. BBR probes on
+through a queue of one BDP; measured up to 6.2 % there."""
 FULL_SCATTER = 0.1  # above it the rate varies: other traffic may share the path
-FILLED_PEAK = 1.5  # BBR fills the queue at its start, then keeps it empty
+IDLE_SHARE = 0.5  # of the samples; measured 0.87 to 1 with an idle sender
+IDLE_WAITS = 0.2  # of its time that a sender waits for windows
+IDLE_CWND_USED = 0.8
+IDLE_QUICKER = 1.15  # delivery rate over goodput; measured 1.2 to 1.9
+IDLE_BURSTS = 2.0  # the same where bursts fill a queue; measured 2.2 to 5
+FULL_SCATTER_MOST = 0.25  # above it something else happens; measured up to 0.22 at 150 ms
+FILLED_PEAK = 1.3  # BBR fills the queue at its start, then keeps it empty
 FILLED_CWND_USED = 0.75  # BBR keeps about half its cwnd in flight at the path's rate
-FILLED_SCATTER = 0.2  # its pauses to probe the RTT included; measured 0.14 at 200 ms
+FILLED_SCATTER = 0.25  # its pauses to probe the RTT included; measured 0.2 at 150 ms
 FULL_INFLATION = 1.2  # where no window is full either
 FULL_LEAST_US = 1000.0
-RESTED_SPREAD = 0.1  # losses that ended with BBR's start
+RESTED_SPREAD = 0.2  # losses that ended with BBR's start
 PATIENCE_S = 15.0  # an unclear case is given so long to become clear
 LINE_RATE_PATIENCE_S = 5.0
 
@@ -42,8 +50,7 @@ def host_limited(facts: Facts) -> Verdict | None:
 
 def slow_reader(facts: Facts) -> Verdict | None:
     """The far program reads too slowly: the window it offers jumps, or the cwnd is hardly used."""
-    plain = signs.rtt_flat(facts) and signs.network_judged(facts)
-    if not plain or not window.slow_reader(facts):
+    if not signs.network_judged(facts) or not window.slow_reader(facts):
         return None
     return Verdict(
         id="slow-reader",
@@ -59,10 +66,50 @@ def slow_reader(facts: Facts) -> Verdict | None:
             f"{percent(facts.snd_wnd_spread or 0.0)} of its 90th",
             f"{percent(facts.cwnd_used or 0.0)} of the congestion window is in use",
         ),
-        ruled_out=(
-            f"a full path: the RTT under load is {facts.inflation or 0.0:.2f} times the minimum",
-        ),
+        ruled_out=("a small buffer: that would offer the same window all the time",),
         next=(f"look at the CPU and the disk of {facts.peer}",),
+        explanation=(
+            "a small buffer offers a steady window; a slow reader lets it fill and then empties it",
+            f"window, 10th over 90th percentile: {percent(facts.snd_wnd_spread or 0.0)}; below "
+            f"{percent(window.READER_SPREAD)}, or the congestion window in use below "
+            f"{percent(window.READER_CWND_USED)}, the reader is the limit",
+        ),
+    )
+
+
+def slow_sender(facts: Facts) -> Verdict | None:
+    """Our program has nothing to send most of the time."""
+    if not facts.here_sends or not signs.network_judged(facts):
+        return None
+    waits = (facts.rwnd_limited_share or 0.0) + (facts.sndbuf_limited_share or 0.0)
+    if (facts.idle_share or 0.0) < IDLE_SHARE or waits > IDLE_WAITS or facts.cwnd_used is None:
+        return None
+    quicker = (facts.delivery_rate_bps or 0.0) / (facts.goodput_bps or 1.0)
+    least = IDLE_QUICKER if signs.rtt_flat(facts) else IDLE_BURSTS
+    if facts.cwnd_used > IDLE_CWND_USED or quicker < least:
+        return None
+    return Verdict(
+        id="offered-less",
+        level=Level.LOOK,
+        confidence=Confidence.MEDIUM,
+        title="Sender is idle",
+        short=f"idle {percent(facts.idle_share or 0.0)}",
+        claim=f"{facts.words}: the sending program offers less than the path would take.",
+        because=(
+            f"in {percent(facts.idle_share or 0.0)} of the samples nothing was left to send "
+            "(tcpi_notsent_bytes)",
+            f"what was sent got through at {rate(facts.delivery_rate_bps or 0.0)} "
+            f"(tcpi_delivery_rate), {times(quicker)} the goodput",
+            f"only {percent(facts.cwnd_used)} of the congestion window was in use",
+        ),
+        ruled_out=(
+            f"windows and buffers: the sender waited for them in {percent(waits)} of its time",
+        ),
+        next=("look at what slows this host's program: disk, CPU quota, other programs",),
+        explanation=(
+            "an idle sender leaves the windows unused and yet delivers quickly what it has",
+            f"delivery rate / goodput = {quicker:.2f}; from {IDLE_QUICKER:g} on it is a sign",
+        ),
     )
 
 
@@ -71,7 +118,9 @@ def path_full(facts: Facts) -> Verdict | None:
     if not signs.network_judged(facts) or facts.timeouts:
         return None
     share = facts.retransmitted_share or facts.far_retransmitted_share or 0.0
-    if share > FULL_LOSS_MOST or not (_queue(facts) or _filled_at_start(facts)):
+    if share > FULL_LOSS_MOST[facts.loss_based] or not (_queue(facts) or _filled_at_start(facts)):
+        return None
+    if (facts.scatter or 0.0) > FULL_SCATTER_MOST:
         return None
     inflation, steady = facts.inflation or 0.0, (facts.scatter or 0.0) <= FULL_SCATTER
     return Verdict(
@@ -101,7 +150,13 @@ def _filled_at_start(facts: Facts) -> bool:
         rests = (facts.cwnd_used or 1.0) < FILLED_CWND_USED
     else:
         rests = (facts.out_of_order_spread or 0.0) < RESTED_SPREAD
-    return peak >= FILLED_PEAK and rests and facts.scatter < FILLED_SCATTER
+    queued_us = (facts.peak_rtt_us or 0.0) - (facts.min_rtt_us or 0.0)
+    return (
+        peak >= FILLED_PEAK
+        and queued_us >= FULL_LEAST_US
+        and rests
+        and facts.scatter < FILLED_SCATTER
+    )
 
 
 def _full_signs(facts: Facts, inflation: float) -> tuple[str, ...]:
@@ -126,6 +181,34 @@ def _not_the_hosts(facts: Facts) -> tuple[str, ...]:
         return ()
     busy = percent(signs.busy_share(facts))
     return (f"this host: its busiest worker needs {busy} of a core",)
+
+
+def hosts_pace(facts: Facts) -> Verdict | None:
+    """No network limit shows, and a host is short of CPU: likely that is it."""
+    short = signs.hosts_busy(facts) or signs.hosts_pace(facts)
+    if facts.same_host or signs.queue_built(facts) or not short:
+        return None
+    far = (facts.far_cpu_share or 0.0) > signs.busy_share(facts)
+    side = "receiver" if far == facts.here_sends else "sender"
+    share = max(facts.far_cpu_share or 0.0, signs.busy_share(facts))
+    return Verdict(
+        id="host-limited",
+        level=Level.LOOK,
+        confidence=Confidence.LOW,
+        title="A host is busy",
+        short=f"{percent(min(1.0, share))} of a core",
+        claim=(
+            f"{facts.words}: the CPU of {facts.peer if far else 'this host'} most likely limits "
+            "the speed; the network cannot be judged meanwhile."
+        ),
+        because=_seen(facts),
+        next=("try -P 2: two workers use two cores",),
+        qualifier=(("side", side),),
+        explanation=(
+            f"a worker that runs or waits for a core in {percent(signs.BUSY_SHARE)} of the time "
+            f"and more sets the pace; measured: {percent(min(1.0, share))}",
+        ),
+    )
 
 
 def unclear(facts: Facts) -> Verdict | None:

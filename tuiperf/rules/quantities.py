@@ -47,8 +47,13 @@ def percent(share: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio: 1.55 times, 12 times."""
-    return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.2f} times"
+    """A ratio: 1.55 times, 3.2 times, 391 times."""
+    return f"{ratio:.{0 if ratio >= 10 else 1 if ratio >= 3 else 2}f} times"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count and its noun: 1 pause, 3 pauses."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def option_bytes(count_bytes: float) -> int:

@@ -6,6 +6,7 @@ each with one known fault; both sides of each threshold were seen there.
 
 from __future__ import annotations
 
+from . import stops
 from .facts import Facts
 
 STEADY_LEAST_S = 2.0  # fewer steady samples than this judge nothing
@@ -19,7 +20,7 @@ QUEUE_LEAST_US = 1000.0  # below this, what looks like a queue may be the hosts
 OVERFLOW_INFLATION = 1.35
 """RTT at a loss over the minimum. Measured: at most 1.19 where no queue overflowed, 1.8 and more
 where one of the path's own content did."""
-SHORT_RTT_US = 1000.0  # below this, hosts and not windows set the speed, as a rule
+SHORT_RTT_US = 900.0  # below this, hosts and not windows set the speed, as a rule
 
 HOSTS_BPS = 5e9  # from here on, on a short path, hosts rather than paths set the speed
 
@@ -30,16 +31,18 @@ REACHED_SHARE = 0.97  # of the rate asked with -b or --fq-rate
 REACHED_CLEAN_SHARE = 0.9  # the same where nothing else explains the difference
 FEW_LOST = 4  # packets sent again in the steady part: fewer explain nothing
 
-PAUSE_LEAST_S = 0.25  # nothing delivered for longer than a retransmission timeout's least
-PAUSE_LOST_LEAST = 40.0  # packets lost at once; measured 152 and more in outages, else at most 23
-
 REORDERED_LEAST = 20  # tcpi_reord_seen; 0 on every path that keeps the order
 DUPLICATES_SHARE = 0.5  # of the retransmissions that the far end had already got
 
 LINE_RATES_BPS = tuple(rate * 1e6 for rate in (10, 100, 1000, 2500, 5000, 10000, 25000, 40000))
-PAYLOAD_SHARE = 1448 / 1538  # of an Ethernet frame with its gap, TCP with timestamps
+WIRE_BYTES = {4: 90, 6: 110}
+"""What Ethernet, IP and TCP with timestamps add to the payload of a full packet, gap included."""
+USUAL_MSS_BYTES = 1448
+ABOVE_LINE = 1.5  # a link this much faster than what goes through it: another hop is the slow one
 LINE_RATE_MARGIN = 0.01
-LINE_RATE_SCATTER = 0.02  # a port paces evenly; measured at most 0.005
+LINE_RATE_EVEN = 0.6
+"""Share of the half seconds within 2 % of their median: a port paces evenly. The rest is left to
+BBR, which stops for 0.2 s every 10 s to measure the RTT."""
 
 
 def steady_needed_s(facts: Facts) -> float:
@@ -87,22 +90,27 @@ def at_line_rate(facts: Facts) -> bool:
 
 def line_rate_bps(facts: Facts) -> float | None:
     """The speed of the Ethernet link whose payload the goodput is, None for none."""
-    goodput = facts.goodput_bps or 0.0
-    if facts.scatter is None or facts.scatter > LINE_RATE_SCATTER:
+    goodput = facts.motion.typical_bps
+    if goodput is None or (facts.motion.even_share or 0.0) < LINE_RATE_EVEN:
         return None
+    payload, frame = frame_bytes(facts)
     for line_bps in LINE_RATES_BPS:
-        if abs(goodput / (line_bps * PAYLOAD_SHARE) - 1) <= LINE_RATE_MARGIN:
+        if abs(goodput / (line_bps * payload / frame) - 1) <= LINE_RATE_MARGIN:
             return line_bps
     return None
 
 
+def frame_bytes(facts: Facts) -> tuple[int, int]:
+    """The payload of a full packet, and the bytes it takes on an Ethernet's wire."""
+    payload = facts.mss_bytes or USUAL_MSS_BYTES
+    if payload < USUAL_MSS_BYTES // 2 or payload > 9000:
+        payload = USUAL_MSS_BYTES
+    return payload, payload + WIRE_BYTES[facts.family]
+
+
 def stood_still(facts: Facts) -> bool:
     """The flow stopped for a while and lost much at once: an outage, not a loss rate."""
-    if facts.longest_pause_s < PAUSE_LEAST_S:
-        return False
-    if not facts.here_sends:
-        return True
-    return bool(facts.timeouts) and (facts.lost_at_once or 0.0) >= PAUSE_LOST_LEAST
+    return stops.stood_still(facts)
 
 
 def out_of_order(facts: Facts) -> bool:

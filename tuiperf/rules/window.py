@@ -26,8 +26,15 @@ BUFFER_USED = 0.85  # in flight over what -w's buffer holds; measured 0.94
 CWND_SPARE = 0.9  # of the cwnd in use at most: with more, the network is what limits
 LOSS_MOST = {True: 1e-4, False: 5e-4, None: 1e-4}
 """Share of the bytes sent again up to which a window, and not loss, is the limit."""
+READER_WINDOW_USED = 0.85  # measured 0.89 to 1.01
+READER_LOSS_MOST = 1e-3  # measured 0.0004; lossy paths let windows vary as well
 READER_CWND_USED = 0.2  # measured 0.08 for a reader at 80 Mbit/s, 0.31 and more for small buffers
 READER_SPREAD = 0.6  # 10th over 90th percentile of snd_wnd; a small buffer offers a steady one
+
+BURST_IDLE = 0.6  # measured 0.9 and more
+BURST_INFLATION = 2.5
+BURST_USED = (0.5, 0.95)
+"""goodput * RTT over tcp_wmem's largest size; measured 0.66 to 0.80, an idle sender's 0.12."""
 
 QUIET_INFLATION = 1.08  # inferred side: measured at most 1.03 where a send buffer limits
 QUIET_PEAK = 1.15  # measured at most 1.06, and 1.22 and more where the path was ever full
@@ -63,15 +70,23 @@ def judge(facts: Facts) -> Verdict | None:
 
 def slow_reader(facts: Facts) -> bool:
     """The receiver's window is full because its program does not read, not because it is small."""
-    if not facts.here_sends or not _peer_window_full(facts):
+    share, used = facts.rwnd_limited_share, facts.window_used
+    if not facts.here_sends or share is None or used is None:
+        return False
+    if share < RWND_SHARE[facts.loss_based] or used < READER_WINDOW_USED:
+        return False
+    if (facts.retransmitted_share or 0.0) > READER_LOSS_MOST:
         return False
     spread, cwnd_used = facts.snd_wnd_spread, facts.cwnd_used
-    return (spread is not None and spread < READER_SPREAD) or (
-        cwnd_used is not None and cwnd_used < READER_CWND_USED
-    )
+    if spread is not None and spread < READER_SPREAD:
+        return True
+    plain = signs.rtt_flat(facts) and used >= WINDOW_USED
+    return plain and cwnd_used is not None and cwnd_used < READER_CWND_USED
 
 
 def _limit(facts: Facts) -> Limit | None:
+    if facts.here_sends and (burst := _known_buffer(facts)):
+        return burst
     if not _comparable(facts):
         return None
     if facts.here_sends:
@@ -131,6 +146,35 @@ def _own_buffer(facts: Facts) -> Limit | None:
             f"the send buffer was full in {percent(share)} of the sender's busy time "
             "(tcpi_sndbuf_limited)",
             f"only {percent(facts.window_used or 0.0)} of the receiver's window was in flight",
+        ),
+    )
+
+
+def _known_buffer(facts: Facts) -> Limit | None:
+    """Nothing is ever left to send, and on its way is just what this host's tcp_wmem holds.
+
+    Without pacing the kernel does not count this as limited by the buffer: all of it leaves in one
+    burst, which may even fill a short queue.
+    """
+    most, flight = facts.wmem_most_bytes, facts.bdp_bytes
+    if not most or not flight or facts.window_asked_bytes or not signs.network_judged(facts):
+        return None
+    if (facts.idle_share or 0.0) < BURST_IDLE or (facts.inflation or 9.0) > BURST_INFLATION:
+        return None
+    if not _cwnd_spare(facts) or signs.at_line_rate(facts):
+        return None
+    used = flight / (most * facts.streams)
+    if not BURST_USED[0] <= used <= BURST_USED[1]:
+        return None
+    return Limit(
+        _side(facts, "sender"),
+        flight,
+        Confidence.HIGH if signs.rtt_flat(facts) else Confidence.MEDIUM,
+        (
+            f"in {percent(facts.idle_share or 0.0)} of the samples nothing was left to send: the "
+            "send buffer is empty as soon as it is full (tcpi_notsent_bytes)",
+            f"goodput * RTT is {percent(used)} of this host's largest send buffer, "
+            f"{size(most)} (net.ipv4.tcp_wmem)",
         ),
     )
 

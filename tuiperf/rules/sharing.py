@@ -1,0 +1,128 @@
+"""`unsteady` and `shared-medium`: others use the path, or its two directions use one medium."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from tuiperf.session import Session
+
+from . import motion, signs
+from .facts import Facts
+from .quantities import milliseconds, percent, rate, times
+from .verdict import Confidence, Level, Verdict
+
+UNSTEADY_SHARE = 0.8  # slow half-seconds over fast ones; measured 0.5 to 0.73 with other traffic
+FALL_LEAST_S = 1.0  # so long below 80 % after having been faster
+UNSTEADY_LEAST_BUCKETS = 6
+LOSES_ALWAYS = 0.6  # share of the samples with losses; measured up to 0.33 with other traffic
+TURNS_CORRELATION = -0.7  # of the two directions' half-seconds
+TURNS_SCATTER = 0.03  # both must move for that to mean something
+TOGETHER_SCATTER = 0.5  # the sum moves this much less than each
+
+
+def unsteady(facts: Facts) -> Verdict | None:
+    """The rate falls while the queue stays full: somebody else has the rest."""
+    moves = facts.motion
+    if moves.slow_share is None or moves.slow_share >= UNSTEADY_SHARE or not moves.best_bps:
+        return None
+    if moves.falls_s < FALL_LEAST_S:
+        return None
+    losing = facts.loss_spread if facts.here_sends else facts.out_of_order_spread
+    if facts.timeouts or (losing or 0.0) >= LOSES_ALWAYS:
+        return None  # a lossy path is uneven by itself
+    if not moves.slow_rtt_us or not facts.min_rtt_us or signs.hosts_busy(facts):
+        return None
+    inflation = moves.slow_rtt_us / facts.min_rtt_us
+    waited_us = moves.slow_rtt_us - facts.min_rtt_us
+    if inflation < signs.QUEUE_INFLATION or waited_us < signs.QUEUE_LEAST_US:
+        return None
+    slow_bps = moves.slow_share * moves.best_bps
+    return Verdict(
+        id="unsteady",
+        level=Level.LOOK,
+        confidence=Confidence.MEDIUM,
+        title="Path is shared",
+        short=f"down to {rate(slow_bps)}",
+        claim=(
+            f"{facts.words}: the rate falls to {percent(moves.slow_share)} at times although the "
+            "path stays full: other traffic takes the rest, or its capacity varies."
+        ),
+        because=(
+            f"the slowest half seconds carry {rate(slow_bps)}, the fastest {rate(moves.best_bps)}",
+            f"in the slow ones the RTT is {times(inflation)} the minimum "
+            f"({milliseconds(moves.slow_rtt_us)}): a queue is full all the same",
+        ),
+        ruled_out=("this sender: an idle one would leave the queue empty",),
+        next=("run it again at another hour, or three times in a row, and compare",),
+        explanation=(
+            "slow / fast = 10th percentile / 90th percentile of the half seconds",
+            f"= {percent(moves.slow_share)}; below {percent(UNSTEADY_SHARE)} with a full queue "
+            "means that others are on the path",
+        ),
+    )
+
+
+def shared_medium(session: Session, both: Sequence[Facts]) -> Verdict | None:
+    """In a test of both directions: what one gains the other loses."""
+    if len(both) != 2 or any(signs.hosts_busy(each) for each in both):
+        return None
+    series = [_rates(session, each) for each in both]
+    count = min(map(len, series))
+    if count < UNSTEADY_LEAST_BUCKETS:
+        return None
+    there, here = (each[:count] for each in series)
+    told = correlation(there, here)
+    alone = min(variation(there), variation(here))
+    together = variation([one + other for one, other in zip(there, here, strict=True)])
+    if told is None or told > TURNS_CORRELATION:
+        return None
+    if alone < TURNS_SCATTER or together > TOGETHER_SCATTER * alone:
+        return None
+    sum_bps = (sum(there) + sum(here)) / count
+    return Verdict(
+        id="shared-medium",
+        level=Level.LOOK,
+        confidence=Confidence.MEDIUM,
+        title="One medium, 2 ways",
+        short=f"{rate(sum_bps)} together",
+        claim=(
+            "both directions take turns on one medium (radio, half duplex or a shared limit): "
+            f"together they carry {rate(sum_bps)}."
+        ),
+        because=(
+            f"what one direction gains the other loses: correlation {told:.2f}",
+            f"each varies by {percent(alone)} or more, their sum by {percent(together)}",
+        ),
+        next=(
+            "test each direction alone: on a shared medium each carries nearly the sum",
+            "half duplex on a cable is a fault: check speed and duplex at both of its ends",
+        ),
+        explanation=(
+            "correlation of the two directions' half seconds; near -1, they share one capacity",
+            f"measured: {told:.2f}; from {TURNS_CORRELATION:g} on it is a verdict",
+        ),
+    )
+
+
+def _rates(session: Session, facts: Facts) -> list[float]:
+    ticks = list(session.flows[facts.direction].ticks)
+    begin_s = facts.omit_s + facts.elapsed_s - facts.steady_s
+    steady = [tick for tick in ticks if tick.test_s - tick.span_s >= begin_s - 1e-6]
+    return [each.goodput_bps for each in motion.buckets(steady)]
+
+
+def variation(values: Sequence[float]) -> float:
+    """Standard deviation over mean."""
+    mean = sum(values) / len(values)
+    if mean <= 0:
+        return 0.0
+    return sqrt(sum((each - mean) ** 2 for each in values) / len(values)) / mean
+
+
+def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Pearson's correlation, None where one of them is constant."""
+    mean_one, mean_other = sum(one) / len(one), sum(other) / len(other)
+    both = sum((x - mean_one) * (y - mean_other) for x, y in zip(one, other, strict=True))
+    squares = sum((x - mean_one) ** 2 for x in one) * sum((y - mean_other) ** 2 for y in other)
+    return both / sqrt(squares) if squares > 0 else None
