@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -66,6 +67,7 @@ class ShellApp(App[None]):
         self._meter = meter
         self._hz = hz
         self._live = live
+        self._leaving = False
         self._forget_signals: Callable[[], None] | None = None
         self.register_theme(theme.DARK)
         self.register_theme(theme.LIGHT)
@@ -93,10 +95,14 @@ class ShellApp(App[None]):
 
     def _look_for_terminal(self) -> None:
         if guards.terminal_gone():
-            self._leave_by_signal(129)
+            self._leave_by_signal(signal.SIGHUP)
 
-    def _leave_by_signal(self, code: int) -> None:
-        self.run_worker(self._leave(code), exit_on_error=False)
+    def _leave_by_signal(self, number: int) -> None:
+        """A first SIGINT ends things in order, as it does elsewhere; all else is for at once."""
+        orderly = number == signal.SIGINT and not self._leaving
+        self._leaving = True
+        leave = self.action_quit() if orderly else self._leave(128 + number)
+        self.run_worker(leave, exit_on_error=False)
 
     async def _leave(self, code: int) -> None:
         await self.first.abandon()
@@ -162,7 +168,7 @@ def numbered(path: str, number: int) -> str:
 def run_replay(path: str, *, ascii: bool = False) -> int:
     """Show the run that a recording holds; 1 with a line on stderr when it cannot be read."""
     try:
-        session = recording.replay(path)
+        session = recording.replay_run(path)
     except recording.RecordingError as error:
         print(f"tuiperf: error - {escape(str(error))}", file=sys.stderr)
         return 1

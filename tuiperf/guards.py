@@ -12,22 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from tuiperf.cli.terminal import locale_name, names_utf8
+
 STALL_S = 0.3
 """A write that waits longer than this tells of a terminal that does not read."""
-
-_UTF8 = ("utf-8", "utf8")
 
 
 def needs_ascii() -> bool:
     """True when the locale or the terminal's stream names no UTF-8."""
     stream = sys.__stderr__
-    if stream is None or (stream.encoding or "").lower() not in _UTF8:
+    if stream is None or not names_utf8(stream.encoding or ""):
         return True
-    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
-        value = os.environ.get(name)
-        if value:
-            return not any(form in value.lower() for form in _UTF8)
-    return False
+    locale = locale_name()
+    return bool(locale) and not names_utf8(locale)
 
 
 def over_ssh() -> bool:
@@ -93,15 +90,16 @@ def metered() -> Iterator[ByteMeter | None]:
 
 
 def on_end_signals(leave: Callable[[int], None]) -> Callable[[], None]:
-    """Call `leave(128 + n)` on SIGTERM and SIGHUP, which would leave the terminal raw.
+    """Call `leave(n)` on signals that end a program, which would leave the terminal raw.
 
-    Call it in the loop's thread; the result takes the handlers away again.
+    A SIGINT is one that was sent: the key Ctrl+C comes as a key. Call it in the loop's thread; the
+    result takes the handlers away again.
     """
     loop = asyncio.get_running_loop()
     caught: list[signal.Signals] = []
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         try:
-            loop.add_signal_handler(number, leave, 128 + number)
+            loop.add_signal_handler(number, leave, number)
         except (ValueError, RuntimeError, NotImplementedError):
             continue
         caught.append(number)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tuiperf.cli.options import OutputSettings
-from tuiperf.cli.terminal import Opening, Terminal, choose, may_colour
+from tuiperf.cli.terminal import Opening, Terminal, choose, locale_name, may_colour
 
 GOOD = Terminal(True, True, True, "xterm-256color", "utf-8", "en_US.UTF-8", True)
 
@@ -73,6 +73,25 @@ def test_ascii_may_be_asked_for() -> None:
 def test_the_first_locale_variable_that_is_set_counts() -> None:
     here = Terminal.here({"LC_ALL": "", "LC_CTYPE": "C", "LANG": "en_US.UTF-8", "TERM": "vt100"})
     assert (here.locale, here.term) == ("C", "vt100")
+
+
+@pytest.mark.parametrize(
+    ("at_start", "locale"),
+    [
+        (b"HOME=/\0LANG=C\0", "C"),
+        (b"LC_CTYPE=POSIX\0LANG=C\0", "C"),
+        (b"LANG=C\0LC_CTYPE=C.UTF-8\0", "C.UTF-8"),
+        (b"", "C.UTF-8"),
+    ],
+)
+def test_a_locale_that_the_interpreter_set_is_not_the_users(at_start: bytes, locale: str) -> None:
+    assert locale_name({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, at_start) == locale
+
+
+def test_any_other_locale_is_taken_as_it_is() -> None:
+    assert locale_name({"LANG": "C", "LC_CTYPE": "de_DE.UTF-8"}, b"LANG=C\0") == "de_DE.UTF-8"
+    assert locale_name({"LC_ALL": "C", "LC_CTYPE": "C.UTF-8"}, b"LC_ALL=C\0") == "C"
+    assert locale_name({}, b"LANG=C\0") == ""
 
 
 def test_colour_only_on_a_terminal_and_not_against_no_color() -> None:

@@ -68,6 +68,19 @@ def test_a_signal_restores_the_terminal_and_ends_the_engine(number: signal.Signa
         assert gone(engine)
 
 
+def test_an_interrupt_from_outside_ends_the_run_in_order_and_the_app() -> None:
+    with Emulator(played(30)) as terminal:
+        terminal.wait_for("0–1")
+        (engine,) = children(terminal.pid)
+        os.kill(terminal.pid, signal.SIGINT)
+        assert terminal.wait_end() == 0
+        assert terminal.restored
+        left = bytes(terminal.output).rpartition(ALT_OFF)[2].decode()
+        assert gone(engine)
+    assert "stopped" in left
+    assert "MB received" in left
+
+
 @pytest.mark.parametrize("ignore_hangup", [False, True])
 def test_a_closed_window_ends_app_and_engine(ignore_hangup: bool) -> None:
     with Emulator(played(30), ignore_hangup=ignore_hangup) as terminal:
@@ -117,8 +130,12 @@ def test_no_color_sends_no_colours_of_its_own() -> None:
         assert b"48;2;" not in terminal.output
 
 
-def test_no_utf8_gives_ascii() -> None:
-    with Emulator(played(30), env={"LANG": "C", "LC_ALL": "C"}) as terminal:
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LANG": "C"}, {"LANG": "POSIX"}])
+def test_no_utf8_gives_ascii(locale: dict[str, str]) -> None:
+    """In the C locale the interpreter itself sets LC_CTYPE, unless LC_ALL is there (PEP 538)."""
+    unset = ["env", "-u", "LC_ALL", "-u", "LC_CTYPE", "-u", "LANG"]
+    named = [f"{name}={value}" for name, value in locale.items()]
+    with Emulator([*unset, *named, *played(30)]) as terminal:
         shown = terminal.wait_for("0-1")
         assert shown.isascii()
         terminal.send(b"\x11")

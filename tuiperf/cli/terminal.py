@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO
 
 from tuiperf.cli.options import OutputSettings
+
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,6 @@ class Terminal:
     @classmethod
     def here(cls, environ: Mapping[str, str] = os.environ) -> Terminal:
         """Look at this process and its environment."""
-        names = ("LC_ALL", "LC_CTYPE", "LANG")
         encoding = getattr(sys.__stderr__, "encoding", None) or ""
         return cls(
             _is_terminal(sys.__stdin__),
@@ -34,7 +36,7 @@ class Terminal:
             _is_terminal(sys.__stderr__),
             environ.get("TERM", ""),
             encoding,
-            next((environ[name] for name in names if environ.get(name)), ""),
+            locale_name(environ),
             _has_textual(),
         )
 
@@ -59,7 +61,29 @@ class Terminal:
     @property
     def speaks_utf8(self) -> bool:
         """True when stderr encodes UTF-8 and the locale, if one is set, names it; else ASCII."""
-        return _names_utf8(self.encoding) and (not self.locale or _names_utf8(self.locale))
+        return names_utf8(self.encoding) and (not self.locale or names_utf8(self.locale))
+
+
+def locale_name(environ: Mapping[str, str] = os.environ, at_start: bytes | None = None) -> str:
+    """The locale of the characters, as the user set it; "" where none is set.
+
+    In the C locale CPython itself writes a UTF-8 one into LC_CTYPE (PEP 538), which tells nothing
+    about the terminal: `at_start`, the environment that this process began with, has the truth.
+    """
+    found = dict(environ)
+    if found.get("LC_CTYPE") in _COERCED:
+        block = _environment_at_start() if at_start is None else at_start
+        if block and f"LC_CTYPE={found['LC_CTYPE']}".encode() not in block.split(b"\0"):
+            del found["LC_CTYPE"]
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    return next((found[name] for name in names if found.get(name)), "")
+
+
+def _environment_at_start() -> bytes:
+    try:
+        return Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return b""
 
 
 @dataclass(frozen=True)
@@ -90,7 +114,8 @@ def _is_terminal(stream: TextIO | None) -> bool | None:
         return None
 
 
-def _names_utf8(name: str) -> bool:
+def names_utf8(name: str) -> bool:
+    """True for an encoding or a locale that is UTF-8."""
     return "utf8" in name.lower().replace("-", "")
 
 
