@@ -625,6 +625,7 @@ def test_a_stop_waits_only_a_while_for_results_that_do_not_come(
     assert done.outcome == "interrupted"
     assert carried(done.local)[1] > 0
     assert "missing" in done.notes["results"]
+    assert "did not come within 0.3 s" in done.notes["results"]
 
 
 def test_two_interrupts_end_the_run_at_once_although_the_server_is_silent() -> None:

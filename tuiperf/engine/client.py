@@ -349,10 +349,13 @@ class _ClientRun:
         return due_s
 
     def _limit_due_s(self) -> float:
-        seconds, _ = self._proto.limit()
-        if self._interrupted and self.measurement.finished:
-            seconds = INTERRUPTED_EXCHANGE_S
+        hurried_s = self._hurried_s()
+        seconds = self._proto.limit()[0] if hurried_s is None else hurried_s
         return self._state_since_s + seconds if seconds is not None else float("inf")
+
+    def _hurried_s(self) -> Optional[float]:
+        stopped = self._interrupted and self.measurement.finished
+        return INTERRUPTED_EXCHANGE_S if stopped else None
 
     def _notice_due_s(self) -> float:
         if self._noticed or self._proto.state is not protocol.State.GREETING:
@@ -370,7 +373,7 @@ class _ClientRun:
                 f"{self.spec.host} is connected but silent: still waiting for {awaited}",
             )
         if now_s >= self._limit_due_s():
-            self._handle(self._proto.timed_out())
+            self._handle(self._proto.timed_out(self._hurried_s()))
 
     def _heed_stops(self) -> None:
         level = self.stops.poll()

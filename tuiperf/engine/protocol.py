@@ -161,6 +161,7 @@ class Connection:
         self._outgoing = bytearray()
         self._json_due = parameters
         self._error_due = (0, 0)
+        self._hurried_s: Optional[float] = None
         self._readers: dict[Reading, Callable[[], Optional[_Found]]] = {
             Reading.BYTES: self._read_byte,
             Reading.COOKIE: self._read_cookie,
@@ -195,11 +196,11 @@ class Connection:
         """The peer closed the connection (`errno` 0) or it broke (this host's errno)."""
         return self._apply(Trigger.EOF, errno)
 
-    def timed_out(self) -> list[Event]:
-        """The present state has lasted longer than `limit` says.
-
-        Raises LocalProtocolError in a state that cannot time out.
+    def timed_out(self, after_s: Optional[float] = None) -> list[Event]:
+        """The present state has lasted longer than `limit` says, or than `after_s` when the driver
+        was in more of a hurry. Raises LocalProtocolError in a state that cannot time out.
         """
+        self._hurried_s = after_s
         return self._command(Trigger.TIMEOUT)
 
     def limit(self) -> tuple[Optional[float], str]:
@@ -269,7 +270,7 @@ class Connection:
         return kind()
 
     def _error(self, trigger: Trigger, content: Any) -> EngineError:
-        waited_s, _ = self.limit()
+        waited_s = self.limit()[0] if self._hurried_s is None else self._hurried_s
         error = explain(
             Ending(self.role, self._state, trigger, content, waited_s),
             bytes(self._incoming[:HEARD_BYTES]),
