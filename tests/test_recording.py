@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 from tests import made
 from tuiperf import recording
 from tuiperf.engine.record import Record
-from tuiperf.events import to_line
-from tuiperf.recording import RecordingError, default_path, read, replay
+from tuiperf.events import Note, RunEnded, StreamSample, to_line
+from tuiperf.recording import RecordingError, default_path, read, read_run, replay, replay_run
 
 EVENTS = made.run(made.spec(time_s=5), seconds=5)
 TEXT = "".join(to_line(event, number) + "\n" for number, event in enumerate(EVENTS)).encode()
@@ -102,6 +103,45 @@ def test_what_is_no_recording_says_so_in_one_line(tmp_path: Path, data: bytes, w
         replay(path)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_run_whose_recording_was_cut_off_is_not_going_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    kept = len(EVENTS) // 2
+    path.write_bytes(b"".join(TEXT.splitlines(keepends=True)[:kept]))
+    *found, note, ended = read_run(path)
+    assert found == EVENTS[:kept]
+    at_s = EVENTS[kept - 1].t_s
+    text = "the recording ends before the run does"
+    assert note == Note(at_s, "warning", "recording", text)
+    assert ended == RunEnded(at_s, "interrupted")
+    assert replay_run(path).ended == ended
+
+
+def test_a_whole_recording_is_the_run_as_it_was(tmp_path: Path) -> None:
+    assert list(read_run(recorded(tmp_path))) == EVENTS
+
+
+def test_a_file_that_does_not_begin_as_a_run_does_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    newer = TEXT.replace(b'"v": 1', b'"v": 99').replace(b'"v":1', b'"v":99')
+    for data in (TEXT.split(b"\n", 1)[1], newer):
+        path.write_bytes(data)
+        with pytest.raises(RecordingError, match="holds no run, or one of a newer tuiperf"):
+            next(read_run(path))
+
+
+@pytest.mark.parametrize(
+    "number", ["1e999", "NaN", "-1e300", "18446744073709551616", "-18446744073709551616", '"9"']
+)
+def test_numbers_that_nothing_can_measure_are_damage(tmp_path: Path, number: str) -> None:
+    sample = next(event for event in EVENTS if isinstance(event, StreamSample) and event.tcp)
+    line = re.sub(r'"rtt_us": ?\d+', f'"rtt_us":{number}', to_line(sample, 1))
+    assert number in line
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(TEXT[: TEXT.index(b"\n") + 1] + line.encode() + b"\n")
+    with pytest.raises(RecordingError, match=r"line 2 is no event of a run: stream_sample.tcp.rtt"):
+        list(read(path))
 
 
 def test_what_cannot_be_opened(tmp_path: Path) -> None:

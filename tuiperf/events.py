@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Optional, Union, get_args, get_origin, get_type_hints
 
 VERSION = 1
+MOST = 2**64 - 1  # the kernel's counters are unsigned and of 64 bits at most
 
 Json = dict[str, Any]
 
@@ -358,6 +359,9 @@ def from_line(line: str) -> tuple[int, Event]:
         t_s = data.pop("t_s", 0.0)
         return number, Unknown(_decode(float, t_s, "t_s"), kind, data)
     event: Event = _decode(cls, data, kind)
+    if isinstance(event, StreamSample) and event.tcp:
+        for name, value in event.tcp.items():
+            _decode(float if isinstance(value, float) else int, value, f"{kind}.tcp.{name}")
     return number, event
 
 
@@ -398,6 +402,8 @@ def _decode(wanted: Any, value: Any, where: str) -> Any:
         raise EventError(f"{where}: {wanted.__name__} was expected, found {type(value).__name__}")
     if wanted is float and not math.isfinite(value):
         raise EventError(f"{where}: not a finite number")
+    if wanted in (int, float) and not -MOST <= value <= MOST:
+        raise EventError(f"{where}: too large a number")
     return value
 
 

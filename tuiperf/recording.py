@@ -9,10 +9,10 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tuiperf.events import Event, EventError, from_line
+from tuiperf.events import Event, EventError, Note, RunEnded, RunStarted, from_line
 from tuiperf.session import Session, reduce
 
 SUFFIX = ".jsonl.gz"
@@ -89,10 +89,35 @@ def read(path: str | Path) -> Iterator[Event]:
         raise RecordingError(f"{path}: holds no events")
 
 
-def replay(path: str | Path) -> Session:
-    """Fold a whole recording into the session it was. Raises RecordingError."""
-    session = Session()
+def read_run(path: str | Path) -> Iterator[Event]:
+    """As `read`, for a run that is over: where its recording was cut off, it gets an end.
+
+    Raises RecordingError too for what does not begin as a run begins.
+    """
+    last: Event | None = None
     for event in read(path):
+        if last is None and not isinstance(event, RunStarted):
+            raise RecordingError(f"{path}: holds no run, or one of a newer tuiperf")
+        last = event
+        yield event
+    if last is not None and not isinstance(last, RunEnded):
+        yield Note(last.t_s, "warning", "recording", "the recording ends before the run does")
+        yield RunEnded(last.t_s, "interrupted")
+
+
+def replay(path: str | Path) -> Session:
+    """Fold what a recording holds so far into a session. Raises RecordingError."""
+    return _folded(path, read(path))
+
+
+def replay_run(path: str | Path) -> Session:
+    """Fold a whole recording into the session it was; see `read_run`. Raises RecordingError."""
+    return _folded(path, read_run(path))
+
+
+def _folded(path: str | Path, events: Iterable[Event]) -> Session:
+    session = Session()
+    for event in events:
         session = reduce(session, event)
     if session.run is None:
         raise RecordingError(f"{path}: holds no run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -102,6 +103,29 @@ def test_a_broken_recording_is_one_line(tmp_path: Path, content: bytes, complain
     assert complaint in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
+
+
+def test_a_broken_recording_is_one_document_with_json(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    file.write_bytes(b"hello\n")
+    done = tuiperf(tmp_path, "replay", str(file), "-J")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "line 1 is no event of a run" in json.loads(done.stdout)["error"]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["lab", "list"]])
+def test_a_full_disk_is_one_line(tmp_path: Path, words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*TUIPERF, *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(tmp_path),
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "tuiperf: error - cannot write: No space left on device\n"
 
 
 def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:

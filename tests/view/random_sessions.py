@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests import made
 from tuiperf import events as ev
 
-_numbers = st.integers(0, 2**63)
+_numbers = st.integers(-ev.MOST, ev.MOST)
 _maybe = st.none() | _numbers
-_seconds = st.floats(0, 1e6, allow_nan=False)
+_seconds = st.floats(-1.8e19, 1.8e19)
 _names = st.text(max_size=20)
 _streams = st.integers(1, 4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED_CODE = 130
 NO_SCREEN_CODE = 2
+DISK_TROUBLE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 
 
 def entry() -> NoReturn:
@@ -28,6 +30,14 @@ def entry() -> NoReturn:
 
         silence(sys.stdout)
         code = GONE_CODE
+    except OSError as error:
+        if error.errno not in DISK_TROUBLE:
+            raise
+        from tuiperf.cli.printer import silence
+
+        silence(sys.stdout)
+        _complain(f"error - cannot write: {error.strerror}")
+        code = 1
     sys.exit(code)
 
 

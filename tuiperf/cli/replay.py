@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from tuiperf import __version__
 from tuiperf.cli.options import OutputSettings
 from tuiperf.cli.page import PlainPage, look_of
 from tuiperf.cli.printer import Printer
-from tuiperf.recording import RecordingError, read
+from tuiperf.engine.measure import system_text
+from tuiperf.events import Failed
+from tuiperf.recording import RecordingError, read_run
+from tuiperf.report.iperf3_json import JsonReport, dump
 from tuiperf.rules.book import diagnosis, judge
 from tuiperf.session import Session, reduce
 
@@ -13,11 +17,10 @@ from tuiperf.session import Session, reduce
 def run(path: str, output: OutputSettings, *, ascii_only: bool) -> int:
     """Print a recording; 1 when it cannot be read. Raises UsageError 17."""
     with Printer.open(output.logfile) as printer:
+        if output.json:
+            return printer.code(_document(path, printer))
         try:
-            if output.json:
-                _document(path, printer)
-            else:
-                _page(path, output, printer, ascii_only)
+            _page(path, output, printer, ascii_only)
         except RecordingError as error:
             glyphs = look_of(output, printer, ascii_only).glyphs
             printer.complain(f"error - {glyphs.text(str(error))}")
@@ -27,25 +30,24 @@ def run(path: str, output: OutputSettings, *, ascii_only: bool) -> int:
 
 def _page(path: str, output: OutputSettings, printer: Printer, ascii_only: bool) -> None:
     page = PlainPage(judge, look_of(output, printer, ascii_only))
-    for event in read(path):
+    for event in read_run(path):
         printer.lines(page.lines(event))
         if printer.gone:
             return
-    _need_a_run(path, page.session)
     printer.lines(page.closing())
 
 
-def _document(path: str, printer: Printer) -> None:
-    from tuiperf.report.iperf3_json import JsonReport, dump
-
+def _document(path: str, printer: Printer) -> int:
+    """Print one document, also of what cannot be read; the exit code."""
     session, report = Session(), JsonReport()
-    for event in read(path):
-        reduce(session, event)
-        report.feed(event)
-    _need_a_run(path, session)
+    try:
+        for event in read_run(path):
+            reduce(session, event)
+            report.feed(event)
+    except RecordingError as error:
+        report = JsonReport(f"tuiperf {__version__}", system_text())
+        report.feed(Failed(0.0, 0, str(error)))
+        printer.lines([dump(report.document(None))])
+        return 1
     printer.lines([dump(report.document(diagnosis(session)))])
-
-
-def _need_a_run(path: str, session: Session) -> None:
-    if session.run is None:
-        raise RecordingError(f"{path}: holds no run")
+    return 0

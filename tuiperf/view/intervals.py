@@ -331,5 +331,5 @@ def _time(session: Session, interval: Interval, glyphs: Glyphs) -> str:
 def _bar(line: Line, width: int, top_bps: float, glyphs: Glyphs) -> Row:
     if line.stream is not None or line.interval.omitted:
         return [(" " * width, "text")]
-    filled = round(width * min(1.0, line.rate_bps / nice_ceiling(top_bps)))
+    filled = round(width * max(0.0, min(1.0, line.rate_bps / nice_ceiling(top_bps))))
     return [(glyphs.line * filled, "data"), (glyphs.thin * (width - filled), "track")]
