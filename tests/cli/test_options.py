@@ -312,7 +312,7 @@ def test_the_same_port_may_be_named_twice() -> None:
         ("-c x -n 0x10", 38, "invalid unit value"),
         ("-c x --dscp 64", 40, "bad DSCP value"),
         ("-c x --dscp af14", 40, "bad DSCP value"),
-        ("--foo", 0, "unknown option '--foo'; did you mean '--format'?"),
+        ("--formt", 0, "unknown option '--formt'; did you mean '--format'?"),
         ("-c x --revers --qqq", 0, "unknown option '--qqq'"),
         ("-c x -q", 0, "unknown option '-q'"),
         ("-c x -RQ", 0, "unknown option '-Q'"),
@@ -347,6 +347,11 @@ def test_errors(line: str, code: int, words: str) -> None:
     error = refusal(line)
     assert error.code == code
     assert words in error.text
+
+
+@pytest.mark.parametrize("typed", ["--bogus", "--foo"])
+def test_nothing_is_suggested_for_an_option_that_is_like_none(typed: str) -> None:
+    assert refusal(f"-c x {typed}").text == f"unknown option '{typed}'"
 
 
 def test_an_empty_host_is_an_error() -> None:

@@ -81,8 +81,9 @@ def _find(typed: str) -> Option:
 
 
 def _nearest(typed: str) -> str:
-    near = difflib.get_close_matches(typed, [name for name in _BY_NAME if len(name) > 2], 1, 0.6)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    names = [name[2:] for name in _BY_NAME if name.startswith("--")]  # dashes are alike in all
+    near = difflib.get_close_matches(typed.lstrip("-"), names, 1, 0.6)
+    return f"; did you mean '--{near[0]}'?" if near else ""
 
 
 def _other_dash(word: str) -> str:
