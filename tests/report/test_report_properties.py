@@ -32,7 +32,8 @@ _BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
 
 parameters = st.builds(
     TestSpec,
-    protocol=st.just("tcp"),
+    protocol=st.sampled_from(["tcp", "udp"]),
+    block_bytes=st.sampled_from([16, 1000]),
     parallel=st.integers(1, 3),
     reverse=st.booleans(),
     bidir=st.booleans(),
@@ -67,6 +68,9 @@ def event_of(cls: type[Any], **more: st.SearchStrategy[Any]) -> st.SearchStrateg
     known |= {name: _SPECIAL[name] for name, hint in hints.items() if _applies(name, hint)}
     return st.builds(cls, **{**known, **more})
 
+
+_SPECIAL["udp"] = st.none() | event_of(ev.UdpFigures)
+_SPECIAL["omitted_packets"] = _SPECIAL["omitted_lost_packets"] = st.none() | st.integers(0, 9)
 
 rows = st.lists(event_of(ev.StreamInterval), max_size=4).map(tuple)
 results = st.lists(event_of(ev.StreamResult), max_size=4).map(tuple)

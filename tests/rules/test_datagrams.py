@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from tests import made_udp
 from tests.made_udp import Losses
 from tests.rules.test_book import fits_its_panel
+from tests.view.random_sessions import any_session
+from tuiperf.engine.spec import TestSpec
 from tuiperf.rules.book import diagnosis, judge
 from tuiperf.rules.verdict import Level, Verdict
+from tuiperf.session import Session
 
 DOWN = made_udp.spec(reverse=True)
 
@@ -77,6 +81,14 @@ def test_each_direction_has_its_own() -> None:
         "forward",
         "reverse",
     ]
+
+
+@settings(deadline=None)
+@given(any_session)
+def test_any_session_has_a_verdict(session: Session) -> None:
+    session.test = TestSpec(protocol="udp", block_bytes=1000, rate_bps=10**6)
+    assert judge(session)
+    assert diagnosis(session)["verdicts"]
 
 
 @pytest.mark.parametrize("losses", [Losses(), Losses(lost=100), Losses(lost=900, host_dropped=900)])

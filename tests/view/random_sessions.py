@@ -16,6 +16,8 @@ _streams = st.integers(1, 4)
 _tests = st.builds(
     made.spec,
     _names,
+    protocol=st.sampled_from(["tcp", "udp"]),
+    block_bytes=st.sampled_from([16, 1448]),
     time_s=st.integers(0, 86400),
     parallel=st.integers(1, 128),
     bidir=st.booleans(),
@@ -36,6 +38,18 @@ _infos = st.fixed_dictionaries(
         _maybe,
     )
 )
+_figures = st.none() | st.builds(
+    ev.UdpFigures,
+    _numbers,
+    _numbers,
+    _numbers,
+    _seconds,
+    _numbers,
+    _numbers,
+    _numbers,
+    _numbers,
+    _maybe,
+)
 _rows = st.builds(
     ev.StreamInterval,
     _streams,
@@ -46,9 +60,20 @@ _rows = st.builds(
     retransmits=_maybe,
     cwnd_bytes=_maybe,
     rtt_us=_maybe,
+    udp=_figures,
 )
 _results = st.builds(
-    ev.StreamResult, _streams, _numbers, _maybe, start_s=st.just(0.0), end_s=_seconds
+    ev.StreamResult,
+    _streams,
+    _numbers,
+    _maybe,
+    start_s=st.just(0.0),
+    end_s=_seconds,
+    jitter_s=_seconds,
+    lost_packets=_numbers,
+    packets=_numbers,
+    omitted_packets=_maybe,
+    udp=_figures,
 )
 
 any_event: st.SearchStrategy[ev.Event] = st.one_of(
@@ -83,6 +108,7 @@ any_event: st.SearchStrategy[ev.Event] = st.one_of(
         _numbers,
         st.none(),
         _infos,
+        udp=_figures,
     ),
     st.builds(
         ev.Interval,

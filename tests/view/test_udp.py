@@ -10,7 +10,7 @@ from tests import made_udp
 from tests.made_udp import Losses
 from tuiperf.rules.book import judge
 from tuiperf.session import Session
-from tuiperf.view import cards, intervals, summary
+from tuiperf.view import cards, heading, intervals, summary
 from tuiperf.view.rows import ASCII, UNICODE, Glyphs, row_width, to_text
 
 RECEIVED = ["Lost", "%", "Jitter", "ms", "Lost", "Datagrams"]
@@ -31,8 +31,8 @@ def summed_up(session: Session) -> str:
 
 def test_a_receiver_sees_losses_and_jitter() -> None:
     session = made_udp.session(made_udp.spec(reverse=True), SOME, ended=False)
-    heading, newest, *_ = table(session)
-    assert heading.split() == ["Seconds", "Mbit/s", *RECEIVED]
+    titles, newest, *_ = table(session)
+    assert titles.split() == ["Seconds", "Mbit/s", *RECEIVED]
     assert newest.split()[:2] == ["4–5", "9.900"]
     assert newest.split()[-4:] == ["0.900", "12.300", "9", "1000"]
     assert card_values(session) == [
@@ -43,6 +43,11 @@ def test_a_receiver_sees_losses_and_jitter() -> None:
     ]
 
 
+def test_the_heading_names_the_rate_that_is_offered() -> None:
+    session = made_udp.session(made_udp.spec(parallel=2))
+    assert "UDP ×2 10 Mbit/s" in to_text(heading.heading_rows(session, 100)[0])
+
+
 def test_the_first_columns_fit_beside_the_verdict() -> None:
     session = made_udp.session(made_udp.spec(reverse=True), SOME)
     assert table(session, 39)[0].split() == ["Seconds", "Mbit/s", "Lost", "%", "Jitter", "ms"]
@@ -50,8 +55,8 @@ def test_the_first_columns_fit_beside_the_verdict() -> None:
 
 def test_a_sender_sees_what_it_offers() -> None:
     session = made_udp.session(made_udp.spec(), SOME, ended=False)
-    heading, newest, *_ = table(session)
-    assert heading.split() == ["Seconds", "Mbit/s", "Datagrams", "Lost", "Jitter"]
+    titles, newest, *_ = table(session)
+    assert titles.split() == ["Seconds", "Mbit/s", "Datagrams", "Lost", "Jitter"]
     assert newest.split()[-3:] == ["1000", "far", "side"]
     assert card_values(session) == [
         ("OFFERED", "10.0"),

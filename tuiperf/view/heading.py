@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuiperf.engine.udp_notes import rate_text
 from tuiperf.session import Phase, Session
 
 from .numbers import size
@@ -118,7 +119,8 @@ def _parts(session: Session, glyphs: Glyphs) -> list[Row]:
             ),
             test.congestion,
         )
-        name = f"{test.protocol.upper()}{many} {glyphs.text(congestion)}".rstrip()
+        how = rate_text(test.rate_bps) if test.udp and test.rate_bps else glyphs.text(congestion)
+        name = f"{test.protocol.upper()}{many} {how}".rstrip()
         parts.append([bar, (name, "text")])
     if session.connection is not None:
         parts.append([bar, (glyphs.text(_address(session)), "muted")])
