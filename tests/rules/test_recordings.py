@@ -48,7 +48,6 @@ OTHER_LIMIT = {
     "b4_loss01_lan.rcv.bbr": "line-rate",
     "f2_bloat.snd.bbr": "path-full",  # BBR keeps the deep queue empty
     "f2_bloat.rcv.bbr": "path-full",
-    "i2_reorder_deep.rcv.bbr": "path-full",  # it is; that its losses are not only lost is hidden
     "x1_P4_loss01.snd.bbr": "path-full",  # four BBR streams carry 937 Mbit/s
     "x2_udp120_policer": "udp-loss",
     "x2_udp40_duplex": "udp-loss",

@@ -21,6 +21,7 @@ CHANGES = {
     # With the end came the far sender's count of retransmissions, and our kernel's of duplicates.
     "h1_duplex_mismatch.rcv.bbr.0": ["path-full", "no-limit-found"],
     "i1_reorder.rcv.bbr.0": ["path-full", "reordered"],
+    "i2_reorder_deep.rcv.bbr.0": ["path-full", "reordered"],
     "i3_dup.rcv.bbr.0": ["path-full", "duplicated"],
     "i3_dup.rcv.cubic.0": ["path-full", "duplicated"],
     "m_ecn.rcv.bbr.0": ["path-full", "ecn-marked"],

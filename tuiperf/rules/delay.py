@@ -12,6 +12,7 @@ from .verdict import Confidence, Level, Verdict
 
 BLOAT_INFLATION = 3.0
 """RTT under load over the minimum. A queue of one BDP, which single flows want, gives 2."""
+BLOAT_LONG_INFLATION = 2.2  # from FAULT_US of delay on, on long paths
 BLOAT_LEAST_US = 30_000.0
 GRADES = ((30_000.0, "A"), (60_000.0, "B"), (200_000.0, "C"), (400_000.0, "D"))
 """Delay added under load below which a grade holds; F above. The bounds of public speed tests."""
@@ -20,6 +21,7 @@ FAULT_US = 200_000.0  # conversation suffers: ITU-T G.114 wants 150 ms one way a
 JITTER_SHARE = 0.02
 """rttvar over RTT, medians. Measured: 0.021 to 0.05 with jitter; 0.019 and, below 0.5 ms of rttvar,
 0.037 without it, at 10 ms of RTT and above."""
+JITTER_SHARE_MOST = 0.15  # more is a host that holds acknowledgements back
 JITTER_LEAST_US = 700.0
 JITTER_IDLE_MOST = 0.5  # samples with nothing left to send
 JITTER_RTT_LEAST_US = 5000.0  # on short paths the hosts' own timing is of that size
@@ -30,7 +32,9 @@ def bufferbloat(facts: Facts) -> Verdict | None:
     if not signs.queue_built(facts) or signs.hosts_busy(facts):
         return None
     waited_us, inflation = facts.waited_us, facts.inflation or 0.0
-    if inflation < BLOAT_INFLATION or waited_us < BLOAT_LEAST_US:
+    if inflation < (BLOAT_INFLATION if waited_us < FAULT_US else BLOAT_LONG_INFLATION):
+        return None
+    if waited_us < BLOAT_LEAST_US:
         return None
     mark = grade(waited_us)
     queued = (facts.goodput_bps or 0.0) * waited_us / 8e6
@@ -80,7 +84,7 @@ def jitter(facts: Facts) -> Verdict | None:
     if (facts.min_rtt_us or 0.0) < JITTER_RTT_LEAST_US or varies_us < JITTER_LEAST_US:
         return None
     share = varies_us / rtt_us
-    if share < JITTER_SHARE:
+    if not JITTER_SHARE <= share < JITTER_SHARE_MOST:
         return None
     return Verdict(
         id="jitter",

@@ -94,6 +94,8 @@ class Facts:
     out_of_order_total: int | None
     out_of_order_spread: float | None  # share of the samples in which it grew
     out_of_order_samples: int | None
+    data_gap_us: float | None  # since the last data came, median of the samples (last_data_recv)
+    received_segments: int | None  # tcpi_data_segs_in, steady part: merged ones count once
     far_retransmits: int | None  # the far sender's, of the whole test, known at its end
     far_retransmitted_share: float | None
 
@@ -442,10 +444,14 @@ def _unasked_duplicates(series: _Series) -> int | None:
 
 
 def _marks(session: Session, series: list[_Series], here_sends: bool) -> dict[str, Any]:
-    """ECN: a sender hears how many of its packets were marked, a receiver's host counts them."""
+    """ECN marks since the test began: a sender hears of them, a receiver's kernel counts them."""
     if not here_sends:
-        return {"marked": host.grown(session, "tcp.InCEPkts"), "marked_share": None}
-    marked, delivered = _grown(series, "delivered_ce_packets"), _grown(series, "delivered_packets")
+        known = [host.grown(session, "tcp.InCEPkts")]
+        known += [_count(each.last, "received_ce_packets") for each in series]
+        counts = [count for count in known if count is not None]
+        return {"marked": max(counts, default=None), "marked_share": None}
+    marked = _sum(_count(each.last, "delivered_ce_packets") for each in series)
+    delivered = _sum(_count(each.last, "delivered_packets") for each in series)
     return {"marked": marked, "marked_share": _ratio(marked, delivered)}
 
 
@@ -476,8 +482,17 @@ def _receiving(series: list[_Series]) -> dict[str, Any]:
         "out_of_order": _grown(series, "rcv_ooopack_packets"),
         "out_of_order_total": _sum(_count(each.last, "rcv_ooopack_packets") for each in series),
         "out_of_order_samples": max(grew) if any(ooo) else None,
+        "data_gap_us": _data_gap(series),
+        "received_segments": _grown(series, "data_segs_in_packets"),
         "out_of_order_spread": _ratio(max(grew), max(map(len, ooo)) - 1) if any(ooo) else None,
     }
+
+
+def _data_gap(series: list[_Series]) -> float | None:
+    """The shortest of the streams': one that is busy keeps the path busy."""
+    gaps = [_median(each.values("last_data_recv_ms")) for each in series]
+    known = [gap for gap in gaps if gap is not None]
+    return 1000.0 * min(known) if known else None
 
 
 def _settings(session: Session, here_sends: bool, begin_s: float) -> dict[str, Any]:

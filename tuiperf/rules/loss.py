@@ -29,6 +29,8 @@ BBR_BROKEN_SHARE, BBR_OVERFLOW_INFLATION = 0.1, 1.8
 BBR_TIMEOUTS, BBR_SPREAD, BBR_SCATTER = 3, 0.6, 0.15
 """A full queue alone, under BBR, makes no timeouts and no uneven rate; measured 8 and 9 timeouts
 where frames collide."""
+START_LEAST, START_PEAK, START_GROWTH, START_CWND_USED = 20, 1.2, 1.05, 0.9
+"""Packets lost at the start, the highest RTT over the least, and how the rate grows afterwards."""
 RECEIVED_SCATTER, RECEIVED_SPREAD = 0.02, 0.2
 """A loss-based flow that keeps its rate so evenly, and loses so rarely, overflows a queue."""
 RANDOM_LOST = 3.0  # packets at once; measured 1 to 2.1 at random, 5 and more at a rate limiter
@@ -44,7 +46,30 @@ def judge(facts: Facts) -> Verdict | None:
     """Lossy, or None."""
     if facts.goodput_bps is None or not signs.network_judged(facts):
         return None
-    return _sent(facts) if facts.here_sends else _received(facts)
+    found = _sent(facts) if facts.here_sends else _received(facts)
+    return found or _burst_at_start(facts)
+
+
+def _burst_at_start(facts: Facts) -> Verdict | None:
+    """The start lost a burst though no queue had built, and the sender has been recovering since.
+
+    That is how a very short queue or a rate limiter meets a loss-based sender on a long path.
+    """
+    if not facts.loss_based or not signs.rtt_flat(facts) or facts.growth is None:
+        return None
+    again = facts.retransmits_total if facts.here_sends else facts.far_retransmits
+    now = facts.retransmits if facts.here_sends else facts.out_of_order
+    flat = (facts.peak_rtt_us or 0.0) < START_PEAK * (facts.min_rtt_us or 0.0)
+    if (again or 0) < START_LEAST or now or not flat or facts.growth < START_GROWTH:
+        return None
+    if facts.here_sends and (facts.cwnd_used or 0.0) < START_CWND_USED:
+        return None
+    lines = (
+        f"{again} packets were lost in the first second or two, and none since",
+        f"the RTT never went above {milliseconds(facts.peak_rtt_us or 0.0)}, so no queue held them",
+        f"{facts.congestion} still recovers: the rate grew {facts.growth:.2f} times meanwhile",
+    )
+    return _verdict(facts, None, Confidence.MEDIUM, "unknown", lines)
 
 
 def _sent(facts: Facts) -> Verdict | None:
@@ -210,7 +235,7 @@ def _verdict(
         level=_level(facts, share),
         confidence=confidence,
         title="Packets get lost",
-        short=f"{percent(share)} sent again" if share is not None else "out of order here",
+        short=f"{percent(share)} sent again" if share is not None else "losses, no queue",
         claim=f"{facts.words}: the path loses {_what(kind, lost)}{cost}.",
         because=because,
         ruled_out=_ruled_out(facts),

@@ -13,6 +13,10 @@ UNASKED_LEAST = 10  # duplicates reported that no retransmission explains
 TWICE_SHARE = 0.003  # of the packets; a few are sent again for nothing on any path
 DSACK_MORE = 1.2  # duplicates we reported over what the far end sent again
 RECEIVED_LEAST = 20
+ALWAYS_SPREAD, BBR_MORE = 0.95, 1.9
+"""BBR that overfills a queue loses many packets at once: measured 0.3 to 1.3 out of order for each
+one sent again; with reordering besides 2 to 8."""
+OFTEN_LEAST = 10  # samples with packets out of order
 
 
 def reordered(facts: Facts) -> Verdict | None:
@@ -38,7 +42,26 @@ def reordered(facts: Facts) -> Verdict | None:
 def _more_than_lost(facts: Facts) -> bool:
     """Packets came out of order more often than the far sender sent any again."""
     often, again = facts.out_of_order_samples, facts.far_retransmits
-    return often is not None and again is not None and often >= max(10, 2 * again)
+    if often is None or again is None or often < OFTEN_LEAST:
+        return False
+    in_flight = _segments_in_flight(facts)
+    count = facts.out_of_order or 0
+    if in_flight and count > 2 * again * in_flight:
+        return True
+    always = (facts.out_of_order_spread or 0.0) >= ALWAYS_SPREAD and signs.queue_built(facts)
+    if facts.loss_based is False and always and count >= BBR_MORE * again:
+        return True
+    return often >= 2 * again
+
+
+def _segments_in_flight(facts: Facts) -> float | None:
+    """What is on the way at once, in the segments that this host counts; one loss puts so many
+    out of order at most."""
+    flight = facts.bdp_bytes
+    if not facts.received_segments or not facts.goodput_bps or flight is None:
+        return None
+    segment = facts.goodput_bps / 8 * facts.steady_s / facts.received_segments
+    return max(1.0, flight * max(1.0, facts.inflation or 1.0) / segment) if segment else None
 
 
 def _sent_signs(facts: Facts, seen: int) -> tuple[str, ...]:

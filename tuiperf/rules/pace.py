@@ -103,6 +103,8 @@ def ramping(facts: Facts) -> Verdict | None:
         return None
     if facts.out_of_order or signs.offer_reached(facts):
         return None
+    if not facts.here_sends and (facts.far_retransmits or 0) >= signs.FEW_LOST:
+        return None  # it recovers from losses
     seconds = ceil(max(RAMP_S, RAMP_RTTS * (facts.min_rtt_us or 0.0) / 1e6))
     return Verdict(
         id="still-ramping",

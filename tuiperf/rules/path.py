@@ -22,6 +22,8 @@ FILLED_CWND_USED = 0.75  # BBR keeps about half its cwnd in flight at the path's
 FILLED_SCATTER = 0.25  # its pauses to probe the RTT included; measured 0.2 at 150 ms
 FULL_INFLATION = 1.2  # where no window is full either
 FULL_LEAST_US = 1000.0
+EVEN_SCATTER, EVEN_LEAST = 0.01, 0.9  # of half seconds; measured 0.0003 to 0.002 on full paths
+EVEN_CWND_USED, EVEN_PEAK = 0.95, 1.25
 RESTED_SPREAD = 0.2  # losses that ended with BBR's start
 PATIENCE_S = 15.0  # an unclear case is given so long to become clear
 LINE_RATE_PATIENCE_S = 5.0
@@ -118,7 +120,8 @@ def path_full(facts: Facts) -> Verdict | None:
     if not signs.network_judged(facts) or facts.timeouts:
         return None
     share = facts.retransmitted_share or facts.far_retransmitted_share or 0.0
-    if share > FULL_LOSS_MOST[facts.loss_based] or not (_queue(facts) or _filled_at_start(facts)):
+    full = _queue(facts) or _filled_at_start(facts) or _even(facts)
+    if share > FULL_LOSS_MOST[facts.loss_based] or not full:
         return None
     if (facts.scatter or 0.0) > FULL_SCATTER_MOST:
         return None
@@ -137,6 +140,8 @@ def path_full(facts: Facts) -> Verdict | None:
 
 
 def _queue(facts: Facts) -> bool:
+    if signs.comes_in_bursts(facts):
+        return False
     waited_us = (facts.rtt_us or 0.0) - (facts.min_rtt_us or 0.0)
     return (facts.inflation or 0.0) >= FULL_INFLATION and waited_us >= FULL_LEAST_US
 
@@ -159,6 +164,20 @@ def _filled_at_start(facts: Facts) -> bool:
     )
 
 
+def _even(facts: Facts) -> bool:
+    """A loss-based sender would send more and more, and yet the rate is the same throughout."""
+    moves = facts.motion
+    if not facts.loss_based or signs.comes_in_bursts(facts) or moves.scatter is None:
+        return False
+    if moves.scatter > EVEN_SCATTER or (moves.even_share or 0.0) < EVEN_LEAST:
+        return False
+    if facts.here_sends:
+        return (facts.cwnd_used or 0.0) >= EVEN_CWND_USED
+    peak_us = (facts.peak_rtt_us or 0.0) - (facts.min_rtt_us or 0.0)
+    peak = (facts.peak_rtt_us or 0.0) / (facts.min_rtt_us or 1.0)
+    return peak >= EVEN_PEAK and peak_us >= FULL_LEAST_US
+
+
 def _full_signs(facts: Facts, inflation: float) -> tuple[str, ...]:
     waited_us = (facts.rtt_us or 0.0) - (facts.min_rtt_us or 0.0)
     queued = (facts.goodput_bps or 0.0) * max(0.0, waited_us) / 8e6
@@ -173,6 +192,11 @@ def _full_signs(facts: Facts, inflation: float) -> tuple[str, ...]:
             f"{facts.congestion} overfilled a queue at its start (RTT up to "
             f"{milliseconds(facts.peak_rtt_us or 0.0)}) and has kept to the path's rate since"
         )
+        if facts.loss_based:
+            lines[0] = (
+                f"the rate is the same throughout (half seconds differ by "
+                f"{percent(facts.scatter or 0.0)}) although {facts.congestion} would send more"
+            )
     return tuple(lines)
 
 

@@ -9,7 +9,9 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 def rate(bps: float) -> str:
     """A rate in decimal bits: 516 Mbit/s, 9.87 Mbit/s, 21.0 Gbit/s."""
-    for name, unit in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+    if bps >= 1e15:
+        return "> 999 Tbit/s"
+    for name, unit in (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if bps >= unit:
             return f"{_three_digits(bps / unit)} {name}"
     return f"{bps:.0f} bit/s"

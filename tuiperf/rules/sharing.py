@@ -14,6 +14,7 @@ from .verdict import Confidence, Level, Verdict
 
 UNSTEADY_SHARE = 0.8  # slow half-seconds over fast ones; measured 0.5 to 0.73 with other traffic
 FALL_LEAST_S = 1.0  # so long below 80 % after having been faster
+FALL_RTTS = 10  # BBR looks for the least RTT, and recovers, within so many
 UNSTEADY_LEAST_BUCKETS = 6
 LOSES_ALWAYS = 0.6  # share of the samples with losses; measured up to 0.33 with other traffic
 TURNS_CORRELATION = -0.7  # of the two directions' half-seconds
@@ -26,7 +27,7 @@ def unsteady(facts: Facts) -> Verdict | None:
     moves = facts.motion
     if moves.slow_share is None or moves.slow_share >= UNSTEADY_SHARE or not moves.best_bps:
         return None
-    if moves.falls_s < FALL_LEAST_S:
+    if moves.falls_s < max(FALL_LEAST_S, FALL_RTTS * (facts.rtt_us or 0.0) / 1e6):
         return None
     losing = facts.loss_spread if facts.here_sends else facts.out_of_order_spread
     if facts.timeouts or (losing or 0.0) >= LOSES_ALWAYS:

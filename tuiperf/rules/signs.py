@@ -24,6 +24,8 @@ SHORT_RTT_US = 900.0  # below this, hosts and not windows set the speed, as a ru
 
 HOSTS_BPS = 5e9  # from here on, on a short path, hosts rather than paths set the speed
 
+GAP_LEAST_US = 5000.0  # 20 Mbit/s bring a packet each 0.6 ms; the kernel counts in 1 to 4 ms
+
 BUSY_SHARE = 0.7  # of a core, running or ready to; measured: 0.75 to 0.99 where CPUs limit
 SATURATED_SHARE = 0.85
 
@@ -54,8 +56,20 @@ def queue_built(facts: Facts) -> bool:
     """The path holds data in a queue: its bottleneck is busy."""
     if facts.inflation is None or not facts.rtt_us or not facts.min_rtt_us:
         return False
+    if comes_in_bursts(facts):
+        return False
     waited_us = facts.rtt_us - facts.min_rtt_us
     return facts.inflation >= QUEUE_INFLATION and waited_us >= QUEUE_LEAST_US
+
+
+def comes_in_bursts(facts: Facts) -> bool:
+    """We receive, and find nothing under way most times we look: no queue is full on the path.
+
+    The kernel's estimate of the RTT at a receiver then holds the sender's pauses.
+    """
+    if facts.here_sends or facts.data_gap_us is None:
+        return False
+    return facts.data_gap_us >= GAP_LEAST_US
 
 
 def rtt_flat(facts: Facts) -> bool:

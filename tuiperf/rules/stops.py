@@ -44,13 +44,14 @@ def stood_still(facts: Facts) -> bool:
         return False
     rtt_us = facts.rtt_us or facts.min_rtt_us or 0.0
     small = facts.goodput_bps * rtt_us / 8e6 < FLIGHT_LEAST_PACKETS * facts.mss_bytes
-    if small and facts.longest_pause_s < max(LONG_PAUSE_S, LONG_PAUSE_RTTS * rtt_us / 1e6):
+    long = facts.longest_pause_s >= max(LONG_PAUSE_S, LONG_PAUSE_RTTS * rtt_us / 1e6)
+    if small and not long:
         return False
     if not facts.here_sends:
-        return 0.0 < (facts.out_of_order_spread or 0.0) <= SPREAD_RECEIVED
+        spread = facts.out_of_order_spread or 0.0
+        return spread > 0.0 and (long or spread <= SPREAD_RECEIVED)
     if not facts.timeouts:
         return False
-    long = facts.longest_pause_s >= max(LONG_PAUSE_S, LONG_PAUSE_RTTS * rtt_us / 1e6)
     if long and not small and (facts.retransmitted_share or 0.0) < BROKEN_SHARE:
         return True
     return (

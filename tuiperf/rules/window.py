@@ -26,15 +26,18 @@ BUFFER_USED = 0.85  # in flight over what -w's buffer holds; measured 0.94
 CWND_SPARE = 0.9  # of the cwnd in use at most: with more, the network is what limits
 LOSS_MOST = {True: 1e-4, False: 5e-4, None: 1e-4}
 """Share of the bytes sent again up to which a window, and not loss, is the limit."""
+READER_RTTVAR, READER_RTT_LEAST_US = 0.2, 5000.0
+"""rttvar over RTT: a reader that pauses holds acknowledgements back; measured 0.22 to 0.71, path
+jitter 0.05."""
 READER_WINDOW_USED = 0.85  # measured 0.89 to 1.01
 READER_LOSS_MOST = 1e-3  # measured 0.0004; lossy paths let windows vary as well
 READER_CWND_USED = 0.2  # measured 0.08 for a reader at 80 Mbit/s, 0.31 and more for small buffers
 READER_SPREAD = 0.6  # 10th over 90th percentile of snd_wnd; a small buffer offers a steady one
 
-BURST_IDLE = 0.6  # measured 0.9 and more
+BURST_IDLE = 0.5  # measured 0.6 and more
 BURST_INFLATION = 2.5
-BURST_USED = (0.5, 0.95)
-"""goodput * RTT over tcp_wmem's largest size; measured 0.66 to 0.80, an idle sender's 0.12."""
+BURST_USED = (0.5, 1.1)
+"""goodput * RTT over tcp_wmem's largest size; measured 0.66 to 0.96, an idle sender's 0.12."""
 
 QUIET_INFLATION = 1.08  # inferred side: measured at most 1.03 where a send buffer limits
 QUIET_PEAK = 1.15  # measured at most 1.06, and 1.22 and more where the path was ever full
@@ -80,6 +83,9 @@ def slow_reader(facts: Facts) -> bool:
     spread, cwnd_used = facts.snd_wnd_spread, facts.cwnd_used
     if spread is not None and spread < READER_SPREAD:
         return True
+    held = (facts.rttvar_us or 0.0) >= READER_RTTVAR * (facts.rtt_us or 0.0)
+    if held and (facts.min_rtt_us or 0.0) >= READER_RTT_LEAST_US:
+        return True
     plain = signs.rtt_flat(facts) and used >= WINDOW_USED
     return plain and cwnd_used is not None and cwnd_used < READER_CWND_USED
 
@@ -87,6 +93,8 @@ def slow_reader(facts: Facts) -> bool:
 def _limit(facts: Facts) -> Limit | None:
     if facts.here_sends and (burst := _known_buffer(facts)):
         return burst
+    if signs.comes_in_bursts(facts) and signs.network_judged(facts):
+        return _own_window(facts) or _far_sender(facts)
     if not _comparable(facts):
         return None
     if facts.here_sends:
@@ -205,7 +213,11 @@ def _own_window(facts: Facts) -> Limit | None:
 
 def _far_sender(facts: Facts) -> Limit | None:
     """We receive and see no limit at all: the far end holds back. Only inferred."""
-    if facts.out_of_order_total != 0 or facts.far_retransmits or facts.bdp_bytes is None:
+    if facts.bdp_bytes is None or facts.marked or facts.rate_asked_bps:
+        return None  # marks: the path itself slows the sender down
+    if signs.comes_in_bursts(facts):
+        return _far_bursts(facts, facts.bdp_bytes)
+    if facts.out_of_order_total != 0 or facts.far_retransmits:
         return None
     quiet = (
         (facts.inflation or 2.0) < QUIET_INFLATION
@@ -216,7 +228,7 @@ def _far_sender(facts: Facts) -> Limit | None:
     long_enough = (
         facts.steady_s >= QUIET_LEAST_S and (facts.min_rtt_us or 0.0) >= QUIET_LEAST_RTT_US
     )
-    if not quiet or not long_enough or facts.rate_asked_bps:
+    if not quiet or not long_enough:
         return None
     return Limit(
         _side(facts, "sender"),
@@ -225,6 +237,24 @@ def _far_sender(facts: Facts) -> Limit | None:
         (
             "inferred from this end: nothing came out of order, no queue ever built "
             "and this host's window was not full, so the far sender holds back",
+        ),
+    )
+
+
+def _far_bursts(facts: Facts, flight: float) -> Limit | None:
+    """Data comes in bursts, and nothing gets lost any more: the far end pauses."""
+    if facts.out_of_order or facts.scatter is None or facts.scatter >= QUIET_SCATTER:
+        return None
+    if facts.steady_s < QUIET_LEAST_S:
+        return None
+    gap = milliseconds(facts.data_gap_us or 0.0)
+    return Limit(
+        _side(facts, "sender"),
+        flight,
+        Confidence.LOW,
+        (
+            f"inferred from this end: data comes in bursts, {gap} without any in between, and "
+            "nothing gets lost, so the far sender, its buffer or its program holds back",
         ),
     )
 
