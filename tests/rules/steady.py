@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tuiperf import events as ev
@@ -22,24 +23,40 @@ def session(
     local_host: str = "10.0.0.1",
     over: bool = False,
     far: ev.Results | None = None,
+    grown: dict[str, int] | None = None,
+    link: dict[str, Any] | None = None,
+    settings: dict[str, str] | None = None,
+    rates: Callable[[float], float] | None = None,
+    steps: dict[str, Callable[[float], float]] | None = None,
     growing: dict[str, float] | None = None,
     option: ev.OptionRead | None = None,
     test: dict[str, Any] | None = None,
     unread_bytes: int | None = None,
     **tcp: int,
 ) -> Session:
-    """Run a made test: `tcp` are fields of TCP_INFO that stay, `growing` grow so much a second."""
+    """Run a made test: `tcp` are fields of TCP_INFO that stay, `growing` grow so much a second.
+
+    `steps` give a field by the time, `rates` the rate. `grown`, `link` and `settings` are what the
+    host's kernel tells of the time between begin and end.
+    """
     spec = ClientSpec("far", test=TestSpec(reverse=not here_sends, **(test or {})))
     made = Session()
     idle_us = tcp.get("min_rtt_us", RTT_US)
     for event in _opening(spec, here_sends, congestion, (local_host, idle_us), option):
         reduce(made, event)
+    carried_bytes = 0.0
+    known = grown or link or settings
+    if known:
+        reduce(made, ev.HostFacts(0.0, "begin", settings or {}, dict.fromkeys(grown or {}, 0), {}))
     for tick in range(round(seconds * 10) + 1):
         at_s = tick / 10
+        if tick:
+            carried_bytes += (rates(at_s) if rates else rate_bps) / 80
         for number in range(spec.test.parallel):
             info = {**_idle(here_sends), **tcp}
             info |= {name: int(each * at_s) for name, each in (growing or {}).items()}
-            carried = int(rate_bps * at_s / 8 / spec.test.parallel)
+            info |= {name: int(each(at_s)) for name, each in (steps or {}).items()}
+            carried = int(carried_bytes / spec.test.parallel)
             info["bytes_acked_bytes" if here_sends else "bytes_received_bytes"] = carried
             stream = 1 if number == 0 else number + 2
             reduce(
@@ -50,6 +67,8 @@ def session(
             )
         if tick % 10 == 0:
             reduce(made, ev.HostSample(at_s, at_s, host[0], host[0], host[1]))
+    if known:
+        reduce(made, ev.HostFacts(seconds, "end", settings or {}, grown or {}, link or {}))
     if over:
         for event in _closing(seconds, far):
             reduce(made, event)

@@ -16,6 +16,7 @@ CHANGES = {
     "b3_ge_burst.snd.cubic.0": ["window-limited", "lossy"],  # the first burst came at 6 s
     "x7_fq80_ge.snd.cubic.0": ["offered-less", "lossy"],  # likewise
     "k_competing.rcv.cubic.0": ["path-full", "unsteady"],  # the other flow came at 2.5 s
+    "k_competing.rcv.bbr.0": ["path-full", "unsteady"],
     "k_competing.snd.cubic.0": ["path-full", "unsteady"],
     "k_competing.snd.bbr.0": ["path-full", "unsteady"],
     # With the end came the far sender's count of retransmissions, and our kernel's of duplicates.

@@ -69,8 +69,10 @@ SIGNS: tuple[Rule, ...] = (
 before it."""
 
 HEALTHY = frozenset({"path-full", "line-rate", "slow-hop", "no-limit-found", "offered-less"})
-COUNTED = frozenset({"link-degraded", "reordered", "duplicated", "ecn-marked", "middlebox"})
-"""Signs that are counted, not inferred: they may speak while the limit is still unclear."""
+SURE = frozenset(
+    {"link-degraded", "reordered", "duplicated", "ecn-marked", "middlebox", "unsteady"}
+)
+"""Signs that may speak while the limit is still unclear."""
 NOT_BESIDE = {
     "lossy": frozenset({"unsteady", "jitter"}),
     "window-limited": frozenset({"unsteady", "jitter", "bufferbloat"}),
@@ -128,7 +130,7 @@ def _of_direction(facts: Facts) -> list[Verdict]:
     found = [verdict for verdict in found if verdict.id not in beside]
     found.sort(key=lambda verdict: _RANK[verdict.level])
     if rule is path.unclear:
-        sure = [verdict for verdict in found if verdict.id in COUNTED]
+        sure = [verdict for verdict in found if verdict.id in SURE]
         return sure or [limit]
     ahead = limit.id in HEALTHY and found and _RANK[found[0].level] <= _RANK[limit.level]
     return [found[0], limit, *found[1:]] if ahead else [limit, *found]

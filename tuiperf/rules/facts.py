@@ -94,6 +94,7 @@ class Facts:
     out_of_order_total: int | None
     out_of_order_spread: float | None  # share of the samples in which it grew
     out_of_order_samples: int | None
+    out_of_order_late: int | None  # such samples in the second half of the steady part
     data_gap_us: float | None  # since the last data came, median of the samples (last_data_recv)
     received_segments: int | None  # tcpi_data_segs_in, steady part: merged ones count once
     far_retransmits: int | None  # the far sender's, of the whole test, known at its end
@@ -476,6 +477,8 @@ def _receiving(series: list[_Series]) -> dict[str, Any]:
     ]
     ooo = [each.values("rcv_ooopack_packets") for each in series]
     grew = [sum(after > before for before, after in pairwise(each)) for each in ooo]
+    halves = [each[len(each) // 2 :] for each in ooo]
+    late = [sum(after > before for before, after in pairwise(each)) for each in halves]
     return {
         "rcv_window_bytes": _sum(windows),
         "unread_bytes": _sum(unread),
@@ -484,6 +487,7 @@ def _receiving(series: list[_Series]) -> dict[str, Any]:
         "out_of_order_samples": max(grew) if any(ooo) else None,
         "data_gap_us": _data_gap(series),
         "received_segments": _grown(series, "data_segs_in_packets"),
+        "out_of_order_late": max(late) if any(ooo) else None,
         "out_of_order_spread": _ratio(max(grew), max(map(len, ooo)) - 1) if any(ooo) else None,
     }
 

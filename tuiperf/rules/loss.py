@@ -29,6 +29,11 @@ BBR_BROKEN_SHARE, BBR_OVERFLOW_INFLATION = 0.1, 1.8
 BBR_TIMEOUTS, BBR_SPREAD, BBR_SCATTER = 3, 0.6, 0.15
 """A full queue alone, under BBR, makes no timeouts and no uneven rate; measured 8 and 9 timeouts
 where frames collide."""
+OVERFLOW_AT_LOSS = 1.1  # measured 1.26 where a sample came just after, 1.03 in bursts on a line
+OVERFLOW_PEAK = 1.5  # highest RTT over the least; measured 1.05 to 1.4 at limiters, short queues
+BBR_FILLED_PEAK, BBR_ALWAYS = 1.3, 0.9
+"""BBR that has filled a short queue overflows it again and again; at random, losses are always."""
+BURSTS_SCATTER = 0.08
 START_LEAST, START_PEAK, START_GROWTH, START_CWND_USED = 20, 1.2, 1.05, 0.9
 """Packets lost at the start, the highest RTT over the least, and how the rate grows afterwards."""
 RECEIVED_SCATTER, RECEIVED_SPREAD = 0.02, 0.2
@@ -47,10 +52,10 @@ def judge(facts: Facts) -> Verdict | None:
     if facts.goodput_bps is None or not signs.network_judged(facts):
         return None
     found = _sent(facts) if facts.here_sends else _received(facts)
-    return found or _burst_at_start(facts)
+    return found or burst_at_start(facts)
 
 
-def _burst_at_start(facts: Facts) -> Verdict | None:
+def burst_at_start(facts: Facts) -> Verdict | None:
     """The start lost a burst though no queue had built, and the sender has been recovering since.
 
     That is how a very short queue or a rate limiter meets a loss-based sender on a long path.
@@ -76,9 +81,20 @@ def _sent(facts: Facts) -> Verdict | None:
     share = facts.retransmitted_share
     if share is None or not _enough(facts, share) or signs.out_of_order(facts):
         return None
+    if _overflow_missed(facts):
+        return None
     if not _outside_queues(facts, share) or not _long_or_proven(facts):
         return None
     return _verdict(facts, share, _confidence(facts), _kind(facts), _sent_signs(facts, share))
+
+
+def _overflow_missed(facts: Facts) -> bool:
+    """Losses by the dozen, faster than random ones allow, and a queue was full at some time: the
+    samples, ten a second, may have missed the moment it overflowed."""
+    peak = (facts.peak_rtt_us or 0.0) / (facts.min_rtt_us or 1.0)
+    ratio = facts.mathis_ratio
+    fast = bool(facts.loss_based and ratio and ratio > MATHIS_FITS[1])
+    return fast and peak >= OVERFLOW_PEAK and (facts.loss_inflation or 0.0) >= OVERFLOW_AT_LOSS
 
 
 def _enough(facts: Facts, share: float) -> bool:
@@ -170,14 +186,26 @@ def _received(facts: Facts) -> Verdict | None:
     known = facts.far_retransmitted_share
     if facts.loss_based is None or (not facts.loss_based and known is None):
         return None
-    even = facts.loss_based and (facts.scatter or 0.0) < RECEIVED_SCATTER
-    if even and spread < RECEIVED_SPREAD:
+    if _overflow_here(facts, spread):
         return None
     if spread < SPREAD_LEAST[facts.loss_based] or overtaken(facts):
         return None
     if known is not None and known < LEAST_SHARE[facts.loss_based]:
         return None
     return _verdict(facts, known, _far_confidence(facts), "unknown", _received_signs(facts))
+
+
+def _overflow_here(facts: Facts, spread: float) -> bool:
+    """We receive: what got lost a queue dropped, now and then or at the start."""
+    scatter = facts.scatter or 0.0
+    if facts.loss_based and spread < RECEIVED_SPREAD:
+        least = BURSTS_SCATTER if signs.comes_in_bursts(facts) else RECEIVED_SCATTER
+        if scatter < least:
+            return True
+    peak = (facts.peak_rtt_us or 0.0) / (facts.min_rtt_us or 1.0)
+    if not facts.out_of_order_late and peak >= OVERFLOW_PEAK:
+        return True
+    return not facts.loss_based and peak >= BBR_FILLED_PEAK and spread < BBR_ALWAYS
 
 
 def overtaken(facts: Facts) -> bool:

@@ -14,6 +14,7 @@ from statistics import median
 from tuiperf.session import Tick
 
 BUCKET_S = 0.5
+BUCKET_RTTS, BUCKET_MOST_S = 3, 1.0
 BUCKETS_LEAST = 3
 AFTERMATH_S = 0.6  # what was lost in a pause is sent again within so long after it
 SLOW_SHARE = 0.8  # of the fastest bucket: slower ones are slow
@@ -27,6 +28,7 @@ class Bucket:
 
     goodput_bps: float
     rtt_us: float | None  # median
+    span_s: float
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Motion:
     """None means "not known"."""
 
     scatter: float | None  # coefficient of variation of the half-second buckets
-    slow_share: float | None  # the 10th percentile of the buckets' goodput over the 90th
+    slow_share: float | None  # the 10th percentile of the buckets' goodput over a fast one's
     falls_s: float  # the longest stay below 80 % of the fastest bucket, after a fast one
     slow_rtt_us: float | None  # median RTT in those slow buckets
     best_bps: float | None  # the fastest bucket
@@ -45,16 +47,20 @@ class Motion:
 
 
 def of(ticks: Sequence[Tick]) -> Motion:
-    """The motion of these ticks."""
-    halves = buckets(ticks)
+    """The motion of these ticks. On long paths buckets are longer than half a second: a hole that
+    is filled lets the bytes of a whole RTT count at once."""
+    rtts = [tick.rtt_us for tick in ticks if tick.rtt_us]
+    width_s = max(BUCKET_S, BUCKET_RTTS * median(rtts) / 1e6) if rtts else BUCKET_S
+    halves = buckets(ticks, min(width_s, BUCKET_MOST_S))
     rates = sorted(each.goodput_bps for each in halves)
     enough = len(rates) >= BUCKETS_LEAST and 0 < rates[-1] < inf
+    fast_bps = rates[-2] if enough else 0.0  # one alone may hold what a filled hole let through
     spans = _pauses(ticks)
     return Motion(
         scatter=_variation(rates) if enough else None,
-        slow_share=_percentile(rates, 0.1) / _percentile(rates, 0.9) if enough else None,
-        falls_s=_falls(halves, rates[-1]) if enough else 0.0,
-        slow_rtt_us=_slow_rtt(halves, rates[-1]) if enough else None,
+        slow_share=_percentile(rates, 0.1) / fast_bps if enough and fast_bps else None,
+        falls_s=_falls(halves, fast_bps) if enough else 0.0,
+        slow_rtt_us=_slow_rtt(halves, fast_bps) if enough else None,
         best_bps=rates[-1] if enough else None,
         typical_bps=median(rates) if enough else None,
         even_share=_even(rates) if enough else None,
@@ -63,8 +69,8 @@ def of(ticks: Sequence[Tick]) -> Motion:
     )
 
 
-def buckets(ticks: Sequence[Tick]) -> list[Bucket]:
-    """The ticks in buckets of half a second; a rest is left out."""
+def buckets(ticks: Sequence[Tick], width_s: float = BUCKET_S) -> list[Bucket]:
+    """The ticks in buckets of at least this length; a rest is left out."""
     found: list[Bucket] = []
     bits = span_s = 0.0
     rtts: list[float] = []
@@ -72,9 +78,9 @@ def buckets(ticks: Sequence[Tick]) -> list[Bucket]:
         bits += tick.goodput_bps * tick.span_s
         span_s += tick.span_s
         rtts += [tick.rtt_us] if tick.rtt_us else []
-        if span_s >= BUCKET_S - 0.01:
+        if span_s >= width_s - 0.01:
             if isfinite(bits):
-                found.append(Bucket(bits / span_s, median(rtts) if rtts else None))
+                found.append(Bucket(bits / span_s, median(rtts) if rtts else None, span_s))
             bits, span_s, rtts = 0.0, 0.0, []
     return found
 
@@ -97,14 +103,14 @@ def _even(rates: Sequence[float]) -> float:
 
 def _falls(halves: Sequence[Bucket], best_bps: float) -> float:
     """Seconds; a slow beginning is no fall."""
-    longest = stay = 0
+    longest_s = stay_s = 0.0
     fast_seen = False
     for each in halves:
         slow = each.goodput_bps < SLOW_SHARE * best_bps
         fast_seen = fast_seen or not slow
-        stay = stay + 1 if slow and fast_seen else 0
-        longest = max(longest, stay)
-    return longest * BUCKET_S
+        stay_s = stay_s + each.span_s if slow and fast_seen else 0.0
+        longest_s = max(longest_s, stay_s)
+    return longest_s
 
 
 def _slow_rtt(halves: Sequence[Bucket], best_bps: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from . import signs
+from . import loss, signs
 from .facts import Facts, warmup_s
 from .quantities import counted, milliseconds, rate, times
 from .verdict import Confidence, Level, Verdict
@@ -101,8 +101,10 @@ def ramping(facts: Facts) -> Verdict | None:
     """The rate still rises: what is seen now is not the path's."""
     if facts.growth is None or facts.growth < signs.GROWTH_LEAST or facts.retransmits:
         return None
-    if facts.out_of_order or signs.offer_reached(facts):
+    if facts.out_of_order or facts.marked or signs.offer_reached(facts):
         return None
+    if loss.burst_at_start(facts):
+        return None  # it recovers from a loss
     if not facts.here_sends and (facts.far_retransmits or 0) >= signs.FEW_LOST:
         return None  # it recovers from losses
     seconds = ceil(max(RAMP_S, RAMP_RTTS * (facts.min_rtt_us or 0.0) / 1e6))

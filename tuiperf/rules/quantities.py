@@ -32,6 +32,8 @@ def size(count_bytes: float) -> str:
 
 def milliseconds(time_us: float) -> str:
     """A short time: 42.1 ms, 0.35 ms."""
+    if time_us >= 1e9:
+        return "> 1000 s"
     return f"{_three_digits(time_us / 1000)} ms"
 
 

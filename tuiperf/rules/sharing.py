@@ -12,10 +12,13 @@ from .facts import Facts
 from .quantities import milliseconds, percent, rate, times
 from .verdict import Confidence, Level, Verdict
 
-UNSTEADY_SHARE = 0.8  # slow half-seconds over fast ones; measured 0.5 to 0.73 with other traffic
-FALL_LEAST_S = 1.0  # so long below 80 % after having been faster
+UNSTEADY_SHARE = {True: 0.8, False: 0.74, None: 0.74}
+"""Slow half-seconds over fast ones, by `loss_based`; measured 0.5 to 0.78 with other traffic, 0.75
+where BBR meets jitter."""
+FALL_LEAST_S = 1.5  # so long below 80 % after having been faster
 FALL_RTTS = 10  # BBR looks for the least RTT, and recovers, within so many
 UNSTEADY_LEAST_BUCKETS = 6
+HELD_BACK = 0.15  # rttvar over RTT
 LOSES_ALWAYS = 0.6  # share of the samples with losses; measured up to 0.33 with other traffic
 TURNS_CORRELATION = -0.7  # of the two directions' half-seconds
 TURNS_SCATTER = 0.03  # both must move for that to mean something
@@ -25,7 +28,11 @@ TOGETHER_SCATTER = 0.5  # the sum moves this much less than each
 def unsteady(facts: Facts) -> Verdict | None:
     """The rate falls while the queue stays full: somebody else has the rest."""
     moves = facts.motion
-    if moves.slow_share is None or moves.slow_share >= UNSTEADY_SHARE or not moves.best_bps:
+    if (
+        moves.slow_share is None
+        or moves.slow_share >= UNSTEADY_SHARE[facts.loss_based]
+        or not moves.best_bps
+    ):
         return None
     if moves.falls_s < max(FALL_LEAST_S, FALL_RTTS * (facts.rtt_us or 0.0) / 1e6):
         return None
@@ -34,11 +41,14 @@ def unsteady(facts: Facts) -> Verdict | None:
         return None  # a lossy path is uneven by itself
     if not moves.slow_rtt_us or not facts.min_rtt_us or signs.hosts_busy(facts):
         return None
+    if (facts.rttvar_us or 0.0) >= HELD_BACK * (facts.rtt_us or 0.0):
+        return None  # the far host holds acknowledgements back
     inflation = moves.slow_rtt_us / facts.min_rtt_us
     waited_us = moves.slow_rtt_us - facts.min_rtt_us
     if inflation < signs.QUEUE_INFLATION or waited_us < signs.QUEUE_LEAST_US:
         return None
     slow_bps = moves.slow_share * moves.best_bps
+    limit = percent(UNSTEADY_SHARE[facts.loss_based])
     return Verdict(
         id="unsteady",
         level=Level.LOOK,
@@ -58,8 +68,7 @@ def unsteady(facts: Facts) -> Verdict | None:
         next=("run it again at another hour, or three times in a row, and compare",),
         explanation=(
             "slow / fast = 10th percentile / 90th percentile of the half seconds",
-            f"= {percent(moves.slow_share)}; below {percent(UNSTEADY_SHARE)} with a full queue "
-            "means that others are on the path",
+            f"= {percent(moves.slow_share)}; below {limit} and a queue full: others are there",
         ),
     )
 

@@ -26,11 +26,13 @@ BUFFER_USED = 0.85  # in flight over what -w's buffer holds; measured 0.94
 CWND_SPARE = 0.9  # of the cwnd in use at most: with more, the network is what limits
 LOSS_MOST = {True: 1e-4, False: 5e-4, None: 1e-4}
 """Share of the bytes sent again up to which a window, and not loss, is the limit."""
-READER_RTTVAR, READER_RTT_LEAST_US = 0.2, 5000.0
-"""rttvar over RTT: a reader that pauses holds acknowledgements back; measured 0.22 to 0.71, path
-jitter 0.05."""
+READER_RTTVAR, READER_RTTVAR_ALONE, READER_RTTVAR_US = 0.2, 0.4, 5000.0
+"""rttvar over RTT: a reader that pauses holds acknowledgements back; measured 0.22 to 1.1, path
+jitter 0.05. From the second value on it needs no full window."""
+SHORT_WAIT_US = 500.0  # less than this is the hosts' own, whatever share of a short RTT it is
 READER_WINDOW_USED = 0.85  # measured 0.89 to 1.01
-READER_LOSS_MOST = 1e-3  # measured 0.0004; lossy paths let windows vary as well
+READER_LOSS_MOST = 5e-3  # measured 0.0035; the window alone tells only below the next
+READER_SPREAD_LOSS = 1e-3  # lossy paths let windows vary as well
 READER_CWND_USED = 0.2  # measured 0.08 for a reader at 80 Mbit/s, 0.31 and more for small buffers
 READER_SPREAD = 0.6  # 10th over 90th percentile of snd_wnd; a small buffer offers a steady one
 
@@ -76,18 +78,26 @@ def slow_reader(facts: Facts) -> bool:
     share, used = facts.rwnd_limited_share, facts.window_used
     if not facts.here_sends or share is None or used is None:
         return False
+    share_lost = facts.retransmitted_share or 0.0
+    if share_lost > READER_LOSS_MOST:
+        return False
+    if _held_back(facts, READER_RTTVAR_ALONE):
+        return True
     if share < RWND_SHARE[facts.loss_based] or used < READER_WINDOW_USED:
         return False
-    if (facts.retransmitted_share or 0.0) > READER_LOSS_MOST:
-        return False
     spread, cwnd_used = facts.snd_wnd_spread, facts.cwnd_used
-    if spread is not None and spread < READER_SPREAD:
+    if spread is not None and spread < READER_SPREAD and share_lost <= READER_SPREAD_LOSS:
         return True
-    held = (facts.rttvar_us or 0.0) >= READER_RTTVAR * (facts.rtt_us or 0.0)
-    if held and (facts.min_rtt_us or 0.0) >= READER_RTT_LEAST_US:
+    if _held_back(facts, READER_RTTVAR):
         return True
     plain = signs.rtt_flat(facts) and used >= WINDOW_USED
     return plain and cwnd_used is not None and cwnd_used < READER_CWND_USED
+
+
+def _held_back(facts: Facts, share: float) -> bool:
+    """Acknowledgements come so unevenly as no path makes them."""
+    varies_us, rtt_us = facts.rttvar_us or 0.0, facts.rtt_us or 0.0
+    return varies_us >= READER_RTTVAR_US and varies_us >= share * rtt_us
 
 
 def _limit(facts: Facts) -> Limit | None:
@@ -103,7 +113,8 @@ def _limit(facts: Facts) -> Limit | None:
 
 
 def _comparable(facts: Facts) -> bool:
-    if not signs.rtt_flat(facts) or not signs.network_judged(facts) or signs.at_line_rate(facts):
+    flat = signs.rtt_flat(facts) or facts.waited_us < SHORT_WAIT_US
+    if not flat or not signs.network_judged(facts) or signs.at_line_rate(facts):
         return False
     if (facts.min_rtt_us or 0.0) < signs.SHORT_RTT_US and not facts.window_asked_bytes:
         return False

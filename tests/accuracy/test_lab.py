@@ -1,0 +1,23 @@
+"""The reduced grid, measured now: each cause in the lab, judged at the end of its run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.accuracy import cases
+from tests.accuracy.__main__ import measured, outcome
+from tests.accuracy.scoring import confusion, misses, score
+
+VALID_LEAST = 0.7  # of the runs; a machine with less to spare proves nothing
+
+
+@pytest.mark.alone
+def test_first_verdicts_are_right_in_the_lab(lab_here: None) -> None:
+    wanted = list(cases.reduced())
+    outcomes = [outcome(case, run) for case, run in measured(wanted)]
+    assert len(outcomes) >= VALID_LEAST * len(wanted)
+    found = score(outcomes)
+    told = [*confusion(outcomes), *misses(outcomes)]
+    assert found.right >= 0.9, told
+    assert found.wrong <= 0.02, told
+    assert found.false_alarms == 0, told

@@ -1,0 +1,40 @@
+"""The grid as it was recorded: no lab, only the rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.accuracy import record
+from tests.accuracy.__main__ import carried, outcome
+from tests.accuracy.cases import HEALTHY
+from tests.accuracy.scoring import Outcome, misses, score
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    return [outcome(case, run) for case, run in carried()]
+
+
+def grid_half(outcomes: list[Outcome], held_out: bool) -> list[Outcome]:
+    return [each for each in outcomes if each.case.of_grid and each.case.held_out is held_out]
+
+
+def test_there_are_runs_of_every_half(outcomes: list[Outcome]) -> None:
+    assert len(grid_half(outcomes, False)) >= 150
+    assert len(grid_half(outcomes, True)) >= 100
+
+
+def test_the_half_that_thresholds_were_chosen_on(outcomes: list[Outcome]) -> None:
+    found = score(grid_half(outcomes, False))
+    assert found.right >= 0.9, misses(grid_half(outcomes, False))
+
+
+def test_healthy_paths_give_few_alarms(outcomes: list[Outcome]) -> None:
+    found = score([each for each in outcomes if each.case.cause in HEALTHY])
+    assert found.healthy >= 50
+    assert found.false_alarms <= 0.05, misses(outcomes)
+
+
+def test_a_record_reads_back_as_it_was_written() -> None:
+    first = next(iter(carried()))[1]
+    assert record.unpack(record.pack(first)) == first
