@@ -87,6 +87,8 @@ def _protocols() -> dict[str, int]:
 def _softnet() -> dict[str, int]:
     """The receive path of all cores: frames dropped, and rounds whose time ran out."""
     rows = [line.split() for line in _text(_NET / "softnet_stat").splitlines()]
+    if not rows:
+        return {}
     try:
         return {
             "softnet.dropped": sum(int(row[1], 16) for row in rows),
