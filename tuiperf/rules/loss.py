@@ -10,7 +10,7 @@ from math import sqrt
 
 from . import signs
 from .facts import MATHIS_C, Facts
-from .quantities import milliseconds, percent, rate
+from .quantities import milliseconds, percent, rate, times
 from .verdict import Confidence, Level, Verdict
 
 LEAST_PACKETS = signs.FEW_LOST
@@ -165,7 +165,7 @@ def _sent_signs(facts: Facts, share: float) -> tuple[str, ...]:
     ]
     if facts.loss_inflation is not None:
         lines.append(
-            f"at the losses the RTT was {facts.loss_inflation:.2f} times the minimum "
+            f"at the losses the RTT was {times(facts.loss_inflation)} the minimum "
             f"({milliseconds(facts.loss_rtt_us or 0.0)})"
         )
     if facts.loss_based and facts.mathis_bps:
@@ -236,7 +236,7 @@ def _received_signs(facts: Facts) -> tuple[str, ...]:
     lines = [
         f"packets came out of order in {facts.out_of_order_samples} samples of the steady part "
         "(tcpi_rcv_ooopack)",
-        f"the RTT under load is {facts.inflation or 0.0:.2f} times the minimum",
+        signs.rtt_words(facts),
     ]
     if facts.far_retransmits is not None:
         lines.append(f"the far sender counted {facts.far_retransmits} retransmissions")
@@ -287,9 +287,7 @@ def _level(facts: Facts, share: float | None) -> Level:
 def _ruled_out(facts: Facts) -> tuple[str, ...]:
     lines = []
     if signs.rtt_flat(facts):
-        lines.append(
-            f"a full queue: the RTT under load is {facts.inflation or 0.0:.2f} times the minimum"
-        )
+        lines.append(f"a full queue: {signs.rtt_words(facts)}")
     if facts.here_sends:
         lines.append(f"reordering: {facts.reord_seen or 0} reorderings were seen")
         lines.append(f"the window: {percent(facts.window_used or 0.0)} of it was in flight")

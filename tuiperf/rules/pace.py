@@ -126,6 +126,11 @@ def ramping(facts: Facts) -> Verdict | None:
         next=(f"run it again with -O {seconds}: the speeding up is left out then",)
         if facts.over
         else (),
+        explanation=(
+            "second half / first half of the steady part; a flow that has found its limit gives 1",
+            f"measured: {min(facts.growth, 99.0):.2f}; from {signs.GROWTH_LEAST:g} on, and nothing "
+            "lost, it still rises",
+        ),
     )
 
 
@@ -143,4 +148,11 @@ def offered_less(facts: Facts) -> Verdict | None:
         claim=f"{facts.words}: the path carries the rate that was asked; it may carry more.",
         because=(f"asked: {rate(facts.rate_asked_bps)}, carried: {rate(goodput_bps)}",),
         next=("leave -b or --fq-rate out to see what limits the path",),
+        explanation=(
+            "carried / asked, all streams together",
+            f"{rate(goodput_bps)} / {rate(facts.rate_asked_bps)} = "
+            f"{min(9.99, goodput_bps / facts.rate_asked_bps):.2f}; from "
+            f"{signs.REACHED_CLEAN_SHARE:g} on (with losses {signs.REACHED_SHARE:g}), the test "
+            "itself was the limit",
+        ),
     )

@@ -49,6 +49,11 @@ def host_limited(facts: Facts) -> Verdict | None:
         ),
         next=("try -P 2: two workers use two cores",),
         qualifier=(("side", "sender" if facts.here_sends else "receiver"),),
+        explanation=(
+            "one stream has one worker, and a worker has one core at most: running + waiting",
+            f"{percent(facts.worker_share or 0.0)} + {percent(facts.worker_wait_share or 0.0)} = "
+            f"{percent(share)}; from {percent(signs.SATURATED_SHARE)} on it sets the pace",
+        ),
     )
 
 
@@ -129,7 +134,7 @@ def path_full(facts: Facts) -> Verdict | None:
         return None
     if (facts.scatter or 0.0) > FULL_SCATTER_MOST:
         return None
-    inflation, steady = facts.inflation or 0.0, (facts.scatter or 0.0) <= FULL_SCATTER
+    steady = (facts.scatter or 0.0) <= FULL_SCATTER
     return Verdict(
         id="path-full",
         level=Level.FINE,
@@ -137,9 +142,20 @@ def path_full(facts: Facts) -> Verdict | None:
         title="Path is full",
         short=rate(facts.goodput_bps or 0.0),
         claim=f"{facts.words}: the path carries all it can, {rate(facts.goodput_bps or 0.0)}.",
-        because=_full_signs(facts, inflation),
+        because=_full_signs(facts),
         ruled_out=_not_the_hosts(facts),
         next=() if steady else ("run it again: the rate varied, other traffic may share the path",),
+        explanation=_full_formula(facts),
+    )
+
+
+def _full_formula(facts: Facts) -> tuple[str, ...]:
+    queued = (facts.goodput_bps or 0.0) * facts.waited_us / 8e6
+    return (
+        "a queue is full when the RTT under load is well above the minimum; what waits in it is",
+        f"rate * (RTT - minimum) / 8 = {rate(facts.goodput_bps or 0.0)} * "
+        f"{milliseconds(facts.waited_us)} / 8 = {size(queued)}",
+        f"the path's own content: rate * minimum RTT / 8 = {size(facts.bdp_bytes or 0.0)}",
     )
 
 
@@ -183,12 +199,12 @@ def _even(facts: Facts) -> bool:
     return peak >= EVEN_PEAK and peak_us >= FULL_LEAST_US
 
 
-def _full_signs(facts: Facts, inflation: float) -> tuple[str, ...]:
+def _full_signs(facts: Facts) -> tuple[str, ...]:
     waited_us = (facts.rtt_us or 0.0) - (facts.min_rtt_us or 0.0)
     queued = (facts.goodput_bps or 0.0) * max(0.0, waited_us) / 8e6
     lines = [
-        f"the RTT under load is {milliseconds(facts.rtt_us or 0.0)}, {inflation:.2f} times the "
-        f"minimum: about {size(queued)} wait in a queue"
+        f"{signs.rtt_words(facts)} ({milliseconds(facts.rtt_us or 0.0)}): "
+        f"about {size(queued)} wait in a queue"
     ]
     if facts.retransmitted_share is not None:
         lines.append(f"{percent(facts.retransmitted_share)} of the bytes were sent again")
@@ -289,7 +305,7 @@ def _explained(facts: Facts, goodput: str) -> str:
 def _seen(facts: Facts) -> tuple[str, ...]:
     lines = []
     if facts.inflation is not None:
-        lines.append(f"the RTT under load is {facts.inflation:.2f} times the minimum")
+        lines.append(signs.rtt_words(facts))
     if facts.retransmitted_share is not None:
         lines.append(f"{percent(facts.retransmitted_share)} of the bytes were sent again")
     if facts.out_of_order:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import stops
 from .facts import Facts
+from .quantities import milliseconds, times
 
 STEADY_LEAST_S = 2.0  # fewer steady samples than this judge nothing
 STEADY_LEAST_RTTS = 20  # slow start and BBR's first probing are over by then
@@ -26,6 +27,7 @@ HOSTS_BPS = 5e9  # from here on, on a short path, hosts rather than paths set th
 
 GAP_LEAST_US = 5000.0  # 20 Mbit/s bring a packet each 0.6 ms; the kernel counts in 1 to 4 ms
 
+RATIO_LEAST_US = 200.0  # on shorter paths the minimum is the hosts' own and a ratio means nothing
 BUSY_SHARE = 0.7  # of a core, running or ready to; measured: 0.75 to 0.99 where CPUs limit
 SATURATED_SHARE = 0.85
 
@@ -75,6 +77,14 @@ def comes_in_bursts(facts: Facts) -> bool:
 def rtt_flat(facts: Facts) -> bool:
     """The RTT under load is known and no queue shows in it, however short the path is."""
     return facts.inflation is not None and facts.inflation < QUEUE_INFLATION
+
+
+def rtt_words(facts: Facts) -> str:
+    """The RTT under load against the minimum, as a ratio where that means something."""
+    loaded_us, least_us = facts.rtt_us or 0.0, facts.min_rtt_us or 0.0
+    if least_us < RATIO_LEAST_US:
+        return f"the RTT under load is {milliseconds(loaded_us)}"
+    return f"the RTT under load is {times(loaded_us / least_us)} the minimum"
 
 
 def busy_share(facts: Facts) -> float:

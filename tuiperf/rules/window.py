@@ -321,7 +321,7 @@ def _ruled_out(facts: Facts) -> tuple[str, ...]:
         else "loss: nothing came out of order"
     )
     lines = [
-        f"a full path: the RTT under load is {facts.inflation or 0.0:.2f} times the minimum",
+        f"a full path: {signs.rtt_words(facts)}",
         loss,
     ]
     if facts.worker_share is not None:
