@@ -8,6 +8,8 @@ from tests.accuracy import record
 from tests.accuracy.__main__ import carried, outcome
 from tests.accuracy.cases import HEALTHY
 from tests.accuracy.scoring import Outcome, misses, score
+from tuiperf.rules.book import judge
+from tuiperf.rules.verdict import Level
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +40,19 @@ def test_healthy_paths_give_few_alarms(outcomes: list[Outcome]) -> None:
 def test_a_record_reads_back_as_it_was_written() -> None:
     first = next(iter(carried()))[1]
     assert record.unpack(record.pack(first)) == first
+
+
+def comes_back(run: record.Record) -> bool:
+    """A first verdict, live four times a second, that gives way and returns."""
+    told: list[str] = []
+    for session in record.prefixes(run):
+        verdict = judge(session)[0]
+        if verdict.level is not Level.PENDING and (not told or told[-1] != verdict.id):
+            told.append(verdict.id)
+    return len(told) != len(set(told))
+
+
+def test_live_verdicts_do_not_flap() -> None:
+    runs = [run for _, run in carried("profiles")]
+    flapping = [run.name for run in runs if comes_back(run)]
+    assert len(flapping) <= 0.04 * len(runs), flapping

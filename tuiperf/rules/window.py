@@ -26,7 +26,7 @@ BUFFER_USED = 0.85  # in flight over what -w's buffer holds; measured 0.94
 CWND_SPARE = 0.9  # of the cwnd in use at most: with more, the network is what limits
 LOSS_MOST = {True: 1e-4, False: 5e-4, None: 1e-4}
 """Share of the bytes sent again up to which a window, and not loss, is the limit."""
-READER_RTTVAR, READER_RTTVAR_ALONE, READER_RTTVAR_US = 0.2, 0.4, 5000.0
+READER_RTTVAR, READER_RTTVAR_ALONE, READER_RTTVAR_US = 0.2, 0.3, 5000.0
 """rttvar over RTT: a reader that pauses holds acknowledgements back; measured 0.22 to 1.1, path
 jitter 0.05. From the second value on it needs no full window."""
 SHORT_WAIT_US = 500.0  # less than this is the hosts' own, whatever share of a short RTT it is
@@ -256,8 +256,8 @@ def _far_bursts(facts: Facts, flight: float) -> Limit | None:
     """Data comes in bursts, and nothing gets lost any more: the far end pauses."""
     if facts.out_of_order or facts.scatter is None or facts.scatter >= QUIET_SCATTER:
         return None
-    if facts.steady_s < QUIET_LEAST_S:
-        return None
+    if facts.steady_s < QUIET_LEAST_S or (facts.loss_based and facts.out_of_order_total):
+        return None  # a loss-based sender that has lost something sends its small cwnd in bursts
     gap = milliseconds(facts.data_gap_us or 0.0)
     return Limit(
         _side(facts, "sender"),
