@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.screens import test_link
+from tests.screens.link_pages import on_link_screen
 from tests.screens.pages import Bench, going_on, on_screen
 from tests.screens.test_run import GOLDEN, SIZES
 from tuiperf.view.rows import ASCII, UNICODE
@@ -18,6 +20,11 @@ def main() -> None:
     wanted["ascii-80x24"] = ((80, 24), ASCII)
     for name, (size, glyphs) in wanted.items():
         text = on_screen(_text, so_far, ending, size=size, glyphs=glyphs)
+        (GOLDEN / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+    links = {name: (size, UNICODE) for name, size in test_link.SIZES.items()}
+    links["link-ascii-80x24"] = ((80, 24), ASCII)
+    for name, (size, glyphs) in links.items():
+        text = on_link_screen(test_link.text_of, size=size, glyphs=glyphs)
         (GOLDEN / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
 
 

@@ -24,10 +24,10 @@ INTERRUPTED_CODE = 130
 _ACTIONS = ("save", "diff", "cable-test")
 
 _DESCRIPTION = """\
-Look at a link: carrier, speed, duplex, negotiation, errors, drops, offloads and
-buffers; and at the path to a host: gateway, round trips, packet sizes, hops, the
-server's port. Needs no peer; what needs root is named. Without a word it looks at
-the interface that the default route takes.
+Look at a link: carrier, speed, duplex, negotiation, errors, drops, offloads
+and buffers; and at the path to a host: gateway, round trips, packet sizes,
+hops, the server's port. Needs no peer; what needs root is named. Without a word
+it looks at the interface that the default route takes.
 
   tuiperf link [IFACE|HOST]            look; on a screen where the terminal can
   tuiperf link save NAME [IFACE|HOST]  keep what was found, before recabling

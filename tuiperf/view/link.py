@@ -260,13 +260,11 @@ def summary_rows(
         return []
     rows: list[Row] = []
     running = len(listed) - done(listed)
-    for level, count in counts(listed).items():
-        told = count - running if level is Level.PENDING else count
+    known = counts(listed)
+    for level in _ORDER:
+        told = known[level] - (running if level is Level.PENDING else 0)
         if told > 0:
             rows.append(_count_row(level, told, width, glyphs))
-    rows.sort(
-        key=lambda row: [level_glyph(each, glyphs) for each in _ORDER].index(row[0][0].strip())
-    )
     if running:
         text = (f" {glyphs.pending} ", "pending"), (f"{running} still running", "muted")
         rows.append(fit(text, width, glyphs))

@@ -1,0 +1,364 @@
+"""`tuiperf link` as its user runs it: on real devices in namespaces, in text and JSON."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands import environment, on_a_terminal, tuiperf
+from tests.evidence.spaces import Space, routed_path, spaces, wire
+from tuiperf.cli import link, link_cable, link_store
+from tuiperf.cli.printer import Printer
+from tuiperf.cli.values import UsageError
+from tuiperf.evidence import cable_test
+from tuiperf.evidence.cable_test import Pair
+
+FAR = "10.2.0.2"
+COMMAND = (sys.executable, "-m", "tuiperf", "link")
+
+
+@pytest.fixture(scope="module")
+def path() -> Iterator[tuple[Space, Space, Space]]:
+    with routed_path(middle_mtu=1400) as path:
+        yield path
+
+
+def run_in(space: Space, home: Path, *words: str) -> tuple[int, str, str]:
+    """Run the command in a namespace; its exit code, output and errors."""
+
+    def work() -> tuple[int, str, str]:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            env=environment(home),
+            timeout=60,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return space.do(work)
+
+
+def document_of(space: Space, home: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    code, out, err = run_in(space, home, "--json", *words)
+    assert err == ""
+    found: dict[str, Any] = json.loads(out)
+    return code, found
+
+
+def ids(found: dict[str, Any]) -> list[str]:
+    return [each["id"] for each in found["verdicts"]]
+
+
+def test_the_path_to_a_host(path: tuple[Space, Space, Space], tmp_path: Path) -> None:
+    code, found = document_of(path[0], tmp_path, FAR, "--quick")
+    facts = found["facts"]
+    assert facts["route"]["device"] == "a0"
+    assert facts["route"]["gateway"] == "10.1.0.2"
+    assert facts["path_mtu"]["mtu_bytes"] == 1400
+    assert facts["port"]["state"] == "refused"
+    assert facts["link"]["speed_mbps"] is None, "a veth's speed is invented"
+    assert ids(found) == ["mtu-differs", "virtual-link", "port-not-ready"]
+    assert code == found["exit_code"] == 1
+
+
+def test_hops_and_counters_take_their_time(
+    path: tuple[Space, Space, Space], tmp_path: Path
+) -> None:
+    _, found = document_of(path[0], tmp_path, FAR)
+    hops = [hop["address"] for hop in found["facts"]["hops"]["hops"]]
+    assert hops == ["10.1.0.2", FAR]
+    window = found["facts"]["window"]
+    assert window["seconds"] >= 4.9
+    assert window["nic"]["tx_packets"] > 0, "the check's own probes"
+
+
+def test_the_plain_page(path: tuple[Space, Space, Space], tmp_path: Path) -> None:
+    code, out, err = run_in(path[0], tmp_path, FAR, "--quick", "--plain")
+    lines = out.splitlines()
+    assert (code, err) == (1, "")
+    assert lines[0] == f"tuiperf  Link check, {FAR} by a0"
+    assert any(line.startswith(" ▲ MTU ") and "1500 here, 1400 on path" in line for line in lines)
+    assert any("nothing listens on TCP port 5201" in line for line in lines)
+    assert max(map(len, lines)) <= 79
+
+
+def test_plain_ascii(path: tuple[Space, Space, Space], tmp_path: Path) -> None:
+    _, out, _ = run_in(path[0], tmp_path, "--quick", "--plain", "--ascii")
+    assert out.isascii()
+    assert "Link check, a0" in out, "without a word: the way out"
+
+
+def test_an_iperf3_server_is_known(path: tuple[Space, Space, Space], tmp_path: Path) -> None:
+    here, _, far = path
+    port = _free_port(far)
+    server = far.do(
+        lambda: subprocess.Popen(
+            ["iperf3", "-s", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+    )
+    try:
+        found: dict[str, Any] = {}
+        for _ in range(50):
+            _, found = document_of(here, tmp_path, f"{FAR}:{port}", "--quick")
+            if found["facts"]["port"]["state"] == "open":
+                break
+            time.sleep(0.1)
+    finally:
+        server.terminate()
+        server.wait(10)
+    assert found["facts"]["port"]["server"] == "an iperf3 server"
+    assert "port-not-ready" not in ids(found)
+
+
+def _free_port(space: Space) -> int:
+    def work() -> int:
+        with socket.create_server(("0.0.0.0", 0)) as listener:
+            return int(listener.getsockname()[1])
+
+    return space.do(work)
+
+
+def test_a_link_that_is_down(tmp_path: Path) -> None:
+    with spaces(2) as (here, there):
+        wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
+        there.ip("link set w1 down")
+        code, found = document_of(here, tmp_path, "w0", "--quick")
+        here.ip("link set w0 down")
+        off_code, off = document_of(here, tmp_path, "w0", "--quick")
+    assert (code, found["verdicts"][0]["id"]) == (2, "no-carrier")
+    assert (off_code, off["verdicts"][0]["kind"]) == (2, "switched-off")
+
+
+def test_nothing_to_look_at(tmp_path: Path) -> None:
+    with spaces(1) as (here,):
+        alone = run_in(here, tmp_path, "--quick")
+        nowhere = run_in(here, tmp_path, "198.51.100.1", "--quick")
+        unknown = run_in(here, tmp_path, "no-such-thing.invalid", "--quick")
+    for code, out, _ in (alone, nowhere, unknown):
+        assert code == 68
+        assert "Cannot tell: " in out
+        assert "Traceback" not in out
+    assert "network is unreachable" in nowhere[1]
+
+
+def test_before_and_after_recabling(tmp_path: Path) -> None:
+    with spaces(2) as (here, there):
+        wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
+        saved = run_in(here, tmp_path, "save", "rack-3", "w0", "--quick")
+        same = run_in(here, tmp_path, "diff", "rack-3", "--quick")
+        here.ip("link set w0 mtu 1400")
+        there.ip("link set w1 down")
+        code, out, _ = run_in(here, tmp_path, "diff", "rack-3", "--quick")
+        as_json = run_in(here, tmp_path, "diff", "rack-3", "--quick", "--json")
+    assert saved[0] == 0
+    assert "later: tuiperf link diff rack-3" in saved[2]
+    assert (same[0], "nothing has changed" in same[1]) == (0, True)
+    assert code == 2
+    assert "carrier" in out
+    assert "yes → no" in out
+    assert "1500 → 1400" in out
+    changed = json.loads(as_json[1])
+    assert changed["since"]["subject"] == "w0"
+    assert {each["what"] for each in changed["changes"]} >= {"carrier", "MTU"}
+
+
+def test_the_watch_tells_of_a_pulled_cable(tmp_path: Path) -> None:
+    with spaces(2) as (here, there):
+        wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
+        watching = here.do(
+            lambda: subprocess.Popen(
+                [*COMMAND, "w0", "--quick", "--watch", "--json"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                env=environment(tmp_path),
+            )
+        )
+        assert watching.stdout is not None
+        first = json.loads(watching.stdout.readline())
+        time.sleep(0.3)  # the watch opens its sockets after the check is told
+        there.ip("link set w1 down")
+        down = json.loads(watching.stdout.readline())
+        there.ip("link set w1 up")
+        back = json.loads(watching.stdout.readline())
+        watching.send_signal(signal.SIGINT)
+        _, err = watching.communicate(timeout=20)
+    assert first["check"]["facts"]["device"]["name"] == "w0"
+    assert (down["change"]["what"], down["change"]["level"]) == ("carrier", "fault")
+    assert (back["change"]["what"], back["change"]["level"]) == ("carrier", "ok")
+    assert (watching.returncode, err) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--expect", "fast"], "'fast' is no speed"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["-p", "99999"], "'99999' is no port number"),
+        (["a", "b"], "unrecognized arguments: b"),
+        (["save"], "the following arguments are required: NAME"),
+        (["save", "../etc/passwd"], "is no name"),
+        (["diff", "never-kept"], "no check was kept as 'never-kept'"),
+        (["--tui", "--json"], "exclude each other"),
+        (["-4", "-6"], "not allowed with argument"),
+        (["[::1"], "is no address"),
+        (["x" * 300], "neither an interface nor a host"),
+    ],
+)
+def test_words_that_cannot_be_followed(words: list[str], complaint: str, tmp_path: Path) -> None:
+    done = tuiperf(tmp_path, "link", *words)
+    assert done.returncode == 64
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_help_fits_the_terminal(tmp_path: Path) -> None:
+    done = tuiperf(tmp_path, "link", "--help")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "cable-test" in done.stdout
+
+
+def test_the_screen_opens_and_leaves_its_page(tmp_path: Path) -> None:
+    code, out = on_a_terminal(tmp_path, "link", "lo", "--quick", once=b"checked", press=b"q")
+    assert code == 0
+    assert "tuiperf  Link check, lo" in out.split("\x1b[?1049l")[-1].replace("\x1b[0m", "").replace(
+        "\x1b[1;34m", ""
+    ).replace("\x1b[1m", "")
+
+
+class TestKept:
+    def test_files_of_another_make(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        folder = link_store.directory()
+        folder.mkdir(parents=True)
+        for text, why in (
+            ("{", "it is no kept check"),
+            ("[]", "it is no kept check"),
+            ('{"facts": {}, "form": 99}', "another version"),
+            ("[" * 100_000, "it is no kept check"),
+        ):
+            (folder / "x.json").write_text(text, encoding="ascii")
+            with pytest.raises(UsageError, match=why):
+                link_store.load("x")
+
+    def test_a_place_that_cannot_be_written(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tests.rules.linkmade import check
+
+        monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+        with pytest.raises(UsageError, match="cannot keep 'x'"):
+            link_store.save("x", check())
+
+    @pytest.mark.parametrize("name", ["", ".", "a/b", "a b", "-x", "x" * 65, "a\n"])
+    def test_names(self, name: str) -> None:
+        with pytest.raises(UsageError):
+            link_store.check_name(name)
+
+
+class TestCable:
+    """The cable test's manners; no device here can be tested."""
+
+    @pytest.fixture(autouse=True)
+    def _no_ssh(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cable_test, "ssh_peer", lambda: "")
+
+    def run(
+        self, capsys: pytest.CaptureFixture[str], name: str = "lo", **how: Any
+    ) -> tuple[int, str]:
+        given: dict[str, Any] = {"sure": False, "as_json": False, "ask": lambda question: True}
+        code = link_cable.run(name, Printer(sys.stdout, sys.stderr), **{**given, **how})
+        shown = capsys.readouterr()
+        return code, shown.out + shown.err
+
+    def test_it_asks_first(self, capsys: pytest.CaptureFixture[str]) -> None:
+        asked: list[str] = []
+
+        def no(question: str) -> bool:
+            asked.append(question)
+            return False
+
+        code, _ = self.run(capsys, ask=no)
+        assert code == 64
+        assert asked == ["The test takes lo's link down for some seconds. Go on?"]
+
+    def test_with_nobody_to_ask_it_does_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        code, said = self.run(capsys, ask=None)
+        assert (code, "there is nobody to ask here" in said) == (64, True)
+
+    def test_never_over_the_cable_of_this_shell(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cable_test, "ssh_peer", lambda: "127.0.0.1")
+        code, said = self.run(capsys)
+        assert (code, "this SSH session comes over lo" in said) == (64, True)
+
+    def test_a_shell_whose_way_is_not_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cable_test, "ssh_peer", lambda: "nonsense")
+        assert link_cable.carries_this_shell("lo")
+
+    def test_a_card_that_has_none(self, capsys: pytest.CaptureFixture[str]) -> None:
+        code, said = self.run(capsys)
+        assert (code, "has no cable test" in said) == (69, True)
+
+    def test_an_interface_that_is_not_there(self, capsys: pytest.CaptureFixture[str]) -> None:
+        code, said = self.run(capsys, "nothing9")
+        assert (code, "there is no interface 'nothing9' here" in said) == (68, True)
+
+    def test_without_the_right(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(interface: str) -> tuple[Pair, ...]:
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(cable_test, "run", refuse)
+        code, said = self.run(capsys)
+        assert (code, "needs root (CAP_NET_ADMIN)" in said) == (77, True)
+
+    @pytest.mark.parametrize("as_json", [False, True])
+    def test_a_result(
+        self, as_json: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pairs = (Pair("A", "ok", 20.0), Pair("C", "open", 12.34))
+        monkeypatch.setattr(cable_test, "run", lambda interface: pairs)
+        code, said = self.run(capsys, as_json=as_json)
+        assert code == 2
+        if as_json:
+            assert json.loads(said)["pairs"][1] == {
+                "name": "C",
+                "state": "open",
+                "distance_m": 12.34,
+            }
+        else:
+            assert said.splitlines()[1:] == [
+                "  pair A  pins 1-2  ok",
+                "  pair C  pins 4-5  open at 12.3 m",
+            ]
+
+    def test_no_result_in_time(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cable_test, "run", lambda interface: ())
+        assert self.run(capsys)[0] == 70
+
+
+def test_importing_it_loads_nothing_heavy() -> None:
+    code = "import tuiperf.cli.link, tuiperf.cli.link_page, sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    assert not {"textual", "rich", "psutil", "pyroute2"} & set(loaded)
+    assert link.USAGE_CODE == 64

@@ -1,0 +1,188 @@
+"""Watching a link, the cable test's notifications, and whose cable this shell hangs on."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.evidence.spaces import Space, spaces, wire
+from tests.rules.linkmade import CARD, QUIET
+from tuiperf.evidence import cable_test, interfaces, watch
+from tuiperf.evidence.cable_test import Pair
+from tuiperf.evidence.counters import Counts
+from tuiperf.evidence.ethtool import LinkModes
+from tuiperf.evidence.gaps import Gaps
+from tuiperf.evidence.interfaces import Interface, by_name
+from tuiperf.evidence.netlink import attribute, generic, nest
+from tuiperf.evidence.rates import RateSampler
+from tuiperf.evidence.watch import Change, State, Watch, changes
+
+BEFORE = State(CARD, LinkModes(True, 1000, "full"), Counts(1.0, nic=QUIET))
+
+
+def told(after: State) -> list[tuple[str, str, str]]:
+    return [(each.what, each.level, each.text) for each in changes(BEFORE, after, 7.0)]
+
+
+def test_nothing_changes() -> None:
+    assert told(BEFORE) == []
+
+
+def test_a_carrier_that_is_lost_and_comes_back() -> None:
+    lost = replace(BEFORE, interface=replace(CARD, carrier=False))
+    assert told(lost) == [("carrier", "fault", "carrier lost")]
+    back = [each.text for each in changes(lost, BEFORE, 7.0)]
+    assert back == ["carrier is back, 1000 Mbit/s, full duplex"]
+
+
+def test_a_flap_between_two_looks() -> None:
+    assert told(replace(BEFORE, interface=replace(CARD, carrier_changes=4))) == [
+        ("flap", "fault", "the link flapped: 2 changes between two looks")
+    ]
+
+
+def test_speed_duplex_and_negotiation() -> None:
+    assert told(replace(BEFORE, modes=LinkModes(False, 100, "half"))) == [
+        ("speed", "fault", "speed 1000 → 100 Mbit/s"),
+        ("duplex", "fault", "duplex full → half"),
+        ("autoneg", "look", "autonegotiation switched off"),
+    ]
+    assert told(replace(BEFORE, modes=LinkModes(True, 2500, "full")))[0][1] == "ok"
+    assert told(replace(BEFORE, modes=LinkModes(True, None, None))) == []
+
+
+def test_counters_that_rise() -> None:
+    counts = Counts(2.5, nic={**QUIET, "rx_crc_errors": 42})
+    assert told(replace(BEFORE, counts=counts)) == [
+        ("rx_crc_errors", "fault", "42 damaged frames (CRC) in 1.5 s")
+    ]
+
+
+def test_switched_off_renumbered_and_gone() -> None:
+    off = replace(CARD, enabled=False, carrier=False)
+    assert [each[0] for each in told(replace(BEFORE, interface=off))] == ["enabled", "carrier"]
+    assert told(replace(BEFORE, interface=replace(CARD, mtu_bytes=9000))) == [
+        ("mtu", "look", "MTU 1500 → 9000")
+    ]
+    gone = Interface(2, "eth0", enabled=None, carrier=None)
+    assert told(State(gone, LinkModes())) == [("interface", "fault", "the interface is gone")]
+
+
+def device_of(space: Space, name: str) -> Interface:
+    found = by_name(space.do(lambda: interfaces.read(Gaps())), name)
+    assert found is not None
+    return found
+
+
+def test_a_real_carrier_is_told_of_when_it_goes_and_comes() -> None:
+    with spaces(2) as (here, there):
+        wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
+        device = device_of(here, "w0")
+        watching = here.do(lambda: Watch(device, virtual=True).__enter__())
+        try:
+            assert here.do(lambda: watching.wait(0.01)) == []
+            there.ip("link set w1 down")
+            down = _until_news(here, watching)
+            there.ip("link set w1 up")
+            back = _until_news(here, watching)
+        finally:
+            here.do(watching.__exit__)
+    assert [(each.what, each.level) for each in down] == [("carrier", "fault")]
+    assert ("carrier", "ok") in [(each.what, each.level) for each in back]
+
+
+def _until_news(space: Space, watching: Watch) -> list[Change]:
+    for _ in range(20):
+        news = space.do(watching.wait)
+        if news:
+            return news
+    return []
+
+
+def test_an_interface_that_goes_while_it_is_watched() -> None:
+    with spaces(1) as (here,):
+        here.ip("link add d0 type veth peer name d1")
+        here.ip("link set d0 up")
+        device = device_of(here, "d0")
+        watching = here.do(lambda: Watch(device, virtual=True).__enter__())
+        try:
+            here.ip("link del d0")
+            news = _until_news(here, watching)
+        finally:
+            here.do(watching.__exit__)
+    assert ("interface", "fault") in [(each.what, each.level) for each in news]
+
+
+def test_rates_of_a_real_device() -> None:
+    with spaces(2) as (here, there):
+        wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
+        sampler = RateSampler(device_of(here, "w0"))
+        here.do(sampler.sample)
+        assert not sampler.rates
+        here.do(sampler.sample)
+    (rate,) = sampler.rates
+    assert rate.drops == rate.errors == 0
+    assert rate.rx_packets >= 0
+
+
+def notification(*pairs: tuple[int, int, int | None], status: int = 2, name: str = "eth0") -> bytes:
+    """ETHTOOL_MSG_CABLE_TEST_NTF."""
+    results = []
+    for pair, code, length_cm in pairs:
+        number = attribute(1, struct.pack("=B", pair))
+        results.append(nest(1, number, attribute(2, struct.pack("=B", code))))
+        if length_cm is not None:
+            results.append(nest(2, number, attribute(2, struct.pack("=I", length_cm))))
+    head = nest(1, attribute(1, struct.pack("=I", 2)), attribute(2, name.encode() + b"\0"))
+    body = head + attribute(2, struct.pack("=B", status))
+    return generic(27, body + (nest(3, *results) if results else b""))
+
+
+def test_a_cable_by_its_pairs() -> None:
+    found = cable_test.decode(notification((0, 1, None), (1, 2, 1230), (2, 3, 400), (3, 99, None)))
+    assert found == (
+        "eth0",
+        (
+            Pair("A", "ok"),
+            Pair("B", "open", 12.3),
+            Pair("C", "short within the pair", 4.0),
+            Pair("D", "result 99"),
+        ),
+    )
+    assert [pair.wires for pair in found[1]] == ["1-2", "3-6", "4-5", "7-8"]
+
+
+def test_a_test_that_has_only_begun_and_other_news() -> None:
+    assert cable_test.decode(notification(status=1)) == ("eth0", ())
+    assert cable_test.decode(generic(3, b"")) is None
+
+
+@given(st.binary(max_size=120))
+def test_random_notifications_never_raise(data: bytes) -> None:
+    cable_test.decode(data)
+    cable_test.decode(b"\x1b" + data)
+
+
+def test_the_peer_of_this_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSH_CONNECTION", "192.0.2.9 50000 192.0.2.1 22")
+    assert cable_test.ssh_peer() == "192.0.2.9"
+    monkeypatch.setenv("SSH_CONNECTION", "")
+    monkeypatch.setattr(
+        cable_test, "_environments", lambda: iter([["A=b", "SSH_CONNECTION=::1 1"]])
+    )
+    assert cable_test.ssh_peer() == "::1"
+
+
+@pytest.mark.parametrize(
+    ("stat", "parent"), [("7 (a) b) S 42 1", 42), ("7 (x) S", 0), ("", 0), ("7 (x) S z", 0)]
+)
+def test_the_parent_of_a_process(stat: str, parent: int) -> None:
+    assert cable_test.parent_of(stat) == parent
+
+
+def test_what_is_watched_are_counters_that_the_kernel_has() -> None:
+    assert {name for name, _ in watch.WATCHED} <= set(interfaces.COUNTERS)
