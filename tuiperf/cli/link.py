@@ -26,13 +26,13 @@ _ACTIONS = ("save", "diff", "cable-test")
 _DESCRIPTION = """\
 Look at a link: carrier, speed, duplex, negotiation, errors, drops, offloads
 and buffers; and at the path to a host: gateway, round trips, packet sizes,
-hops, the server's port. Needs no peer; what needs root is named. Without a word
+hops, the port. Needs no peer; what needs root is named. Without a word
 it looks at the interface that the default route takes.
 
   tuiperf link [IFACE|HOST]            look; on a screen where the terminal can
   tuiperf link save NAME [IFACE|HOST]  keep what was found, before recabling
   tuiperf link diff NAME [IFACE|HOST]  what has changed since
-  tuiperf link cable-test IFACE        each pair: ok, open, short, how far (root)
+  tuiperf link cable-test IFACE        which pair is bad, and where (root)
 
 Exit code: 0 fine, 1 something to look at, 2 a fault; 64 and above: no look."""
 

@@ -106,7 +106,9 @@ def _why_not(kind: _Kind, facts: LinkFacts) -> str:
         return "needs root" if gap.rights else gap.why
     if kind.stage == "counters" and facts.window is None:
         return "not watched (quick)"
-    return "virtual: not judged" if _is_virtual(facts) else "not told here"
+    if kind.stage == "hops" and facts.hops is None:
+        return "not looked for (quick)" if facts.window is None else "not looked for"
+    return "virtual: not judged" if kind.cable and _is_virtual(facts) else "not told here"
 
 
 def _is_virtual(facts: LinkFacts) -> bool:
