@@ -21,8 +21,8 @@ def test_first_verdicts_are_right_in_the_lab(lab_here: None) -> None:
     outcomes = [outcome(case, run) for case, run in measured(wanted)]
     assert len(outcomes) >= VALID_LEAST * len(wanted)
     doubted = [each.case for each in outcomes if not each.right]
-    again = {case: outcome(case, run) for case, run in measured(doubted)}
-    outcomes = [again.get(each.case, each) for each in outcomes]
+    again = {case.name: outcome(case, run) for case, run in measured(doubted)}
+    outcomes = [again.get(each.case.name, each) for each in outcomes]
     found = score(outcomes)
     told = [*confusion(outcomes), *misses(outcomes)]
     assert found.right >= 0.9, told
