@@ -35,6 +35,7 @@ from .sockets import (
     LocalEnd,
     address_text,
     control_mss,
+    insist_on_congestion,
     set_max_pacing_rate,
     set_nodelay,
     set_tos,
@@ -505,6 +506,7 @@ class _ServerTest:
     def _set_options(self, sock: socket.socket, spec: TestSpec) -> None:
         if spec.nodelay:
             set_nodelay(sock)
+        insist_on_congestion(sock, spec.congestion)
         if spec.window_bytes:
             set_window(sock, spec.window_bytes)
         if spec.tos:

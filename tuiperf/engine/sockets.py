@@ -8,6 +8,7 @@ listen(): set afterwards, congestion control keeps what its forerunner left behi
 from __future__ import annotations
 
 import array
+import contextlib
 import errno
 import fcntl
 import os
@@ -172,6 +173,7 @@ def connect(
         apply_options(sock, options)
         bind_local(sock, local, code)
         _connect(sock, remote, timeout_s, code, check)
+        insist_on_congestion(sock, options.congestion)
     except BaseException:
         sock.close()
         raise
@@ -436,6 +438,17 @@ def set_congestion(sock: socket.socket, name: str) -> None:
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", 0) or 0
         raise EngineError(134, _why_no_congestion(shown, number), number) from None
+
+
+def insist_on_congestion(sock: socket.socket, name: str) -> None:
+    """Choose the congestion control once more where a route's own choice took its place.
+
+    A route's `congctl` wins at the handshake over what the socket was told before
+    (tcp_ca_dst_init in net/ipv4/tcp_output.c); a locked one stays, which reading back shows.
+    """
+    if name and congestion_used(sock) != name:
+        with contextlib.suppress(EngineError):
+            set_congestion(sock, name)
 
 
 def _why_no_congestion(shown: str, number: int) -> str:
