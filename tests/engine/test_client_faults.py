@@ -31,7 +31,7 @@ from tests.engine.driving import (
     short,
 )
 from tests.engine.fake_peer import FakeServer, ServerSide
-from tests.interop.iperf3 import free_port, iperf3_client, iperf3_server
+from tests.interop.iperf3 import free_port, iperf3_server, next_iperf3_client
 from tuiperf.engine import client, protocol
 from tuiperf.engine.protocol import Role, State
 from tuiperf.engine.stops import AT_ONCE, GRACEFUL, Stops
@@ -692,4 +692,4 @@ def test_a_stock_server_is_free_again_after_a_client_that_left() -> None:
     with iperf3_server() as server:
         assert run(client_spec(server.port, short(time_s=60)), watch).outcome == "interrupted"
         assert run(client_spec(server.port, short(total_bytes=1000))).outcome == "completed"
-        assert iperf3_client(server.port, "-n", "1000").error == ""
+        assert next_iperf3_client(server.port, "-n", "1000").error == ""

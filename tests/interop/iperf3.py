@@ -103,7 +103,23 @@ class Iperf3Client(NamedTuple):
 
 
 def iperf3_client(port: int, *options: str, host: str = "127.0.0.1") -> Iperf3Client:
-    """Run a stock client with -J to its end."""
+    """Run a stock client with -J to its end. It must find its server listening."""
+    return _iperf3_client(port, options, host)
+
+
+def next_iperf3_client(port: int, *options: str) -> Iperf3Client:
+    """The same for a stock server that has just ended a test: a stock server closes its listening
+    socket between two tests, and who is waiting in it then is reset or refused; so try again."""
+    deadline_s = time.monotonic() + START_S
+    while True:
+        found = _iperf3_client(port, options, "127.0.0.1")
+        between_tests = any(word in found.error for word in ("reset by peer", "refused"))
+        if not between_tests or time.monotonic() > deadline_s:
+            return found
+        time.sleep(0.05)
+
+
+def _iperf3_client(port: int, options: tuple[str, ...], host: str) -> Iperf3Client:
     done = subprocess.run(
         [iperf3_path(), "-J", "-c", host, "-p", str(port), *options],
         capture_output=True,
