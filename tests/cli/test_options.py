@@ -132,6 +132,8 @@ def test_defaults_named_in_the_help_are_the_true_ones() -> None:
         ("--get-server-output", "get_server_output", True),
         ("--repeating-payload", "repeating_payload", True),
         ("--skip-rx-copy", "skip_rx_copy", True),
+        ("-Z", "zerocopy", True),
+        ("--copy", "copy_payload", True),
     ],
 )
 def test_settings_of_the_test(words: str, field: str, value: Any) -> None:

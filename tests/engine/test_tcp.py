@@ -150,10 +150,13 @@ class TestCounts:
         sender.finish()
         assert sender.counters.sent_bytes(0) == 700_000
 
+    @pytest.mark.parametrize("copy", [False, True], ids=["lent", "copied"])
     @pytest.mark.parametrize("count", [1, 4])
     @pytest.mark.parametrize("block", [100, 131072, 1 << 20])
-    def test_both_ends_agree_after_a_stop(self, ends: Ends, block: int, count: int) -> None:
-        sender, receiver = ends(Plan(sends=True, block_bytes=block), count)
+    def test_both_ends_agree_after_a_stop(
+        self, ends: Ends, block: int, count: int, copy: bool
+    ) -> None:
+        sender, receiver = ends(Plan(sends=True, block_bytes=block, copy=copy), count)
         sender.counters.release()
         wait_until(lambda: all(sender.counters.blocks(slot) > 20 for slot in range(count)))
         sender.finish()
@@ -318,14 +321,21 @@ class TestProcesses:
         receiver.close()
         assert open_files() == held
 
-    def test_a_worker_holds_nothing_but_its_socket_and_the_gate(self, ends: Ends) -> None:
+    def test_a_worker_holds_nothing_but_its_socket_the_gate_and_its_payload(
+        self, ends: Ends
+    ) -> None:
         sender, receiver = ends(Plan(sends=True), 2)
         sender.counters.release()
         wait_until(lambda: all(sender.counters.sent_bytes(slot) for slot in (0, 1)))
         for end in (sender, receiver):
             for sock, worker in zip(end.socks, end.workers, strict=True):
-                names = {int(path.name) for path in Path(f"/proc/{worker.pid}/fd").iterdir()}
-                assert names == {sock.fileno(), end.counters.gate}
+                held = {
+                    int(path.name): str(path.readlink())
+                    for path in Path(f"/proc/{worker.pid}/fd").iterdir()
+                }
+                del held[sock.fileno()], held[end.counters.gate]
+                payload = ["/memfd:payload (deleted)"] if end is sender else []
+                assert list(held.values()) == payload
 
     def test_signals_meant_for_the_parent(self, ends: Ends) -> None:
         sender, receiver = ends(Plan(sends=True))

@@ -347,6 +347,7 @@ def test_kernel_pacing(our_server: OurServer) -> None:
     "extra",
     [
         {"zerocopy": True},
+        {"copy_payload": True},
         {"repeating_payload": True},
         {"skip_rx_copy": True, "reverse": True},
         {"title": 'a "title" \x1b[31m', "extra_data": "ü"},

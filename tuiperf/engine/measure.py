@@ -241,6 +241,8 @@ class Measurement:
             burst_blocks=spec.burst_blocks,
             skip_rx_copy=spec.skip_rx_copy,
             repeating_payload=spec.repeating_payload,
+            copy=spec.copy_payload and not spec.zerocopy,
+            payload_on_disk=spec.zerocopy,
         )
         return tcp.Worker.start(leg.sock, counters, leg.slot, plan)
 

@@ -58,6 +58,7 @@ _PRESENCE: tuple[tuple[str, str], ...] = (
     ("zerocopy", "zerocopy"),
     ("dont_fragment", "dont_fragment"),
     ("skip_rx_copy", "skip_rx_copy"),
+    ("copy_payload", "copy_payload"),
 )
 _TEXTS: tuple[tuple[str, str], ...] = (
     ("title", "title"),
@@ -93,7 +94,8 @@ class TestSpec:
     extra_data: str = ""
     get_server_output: bool = False
     repeating_payload: bool = False
-    zerocopy: bool = False
+    zerocopy: bool = False  # ours lends its pages unasked, then from a file as iperf3 does
+    copy_payload: bool = False  # ours copies, as iperf3 without -Z; iperf3 passes over it
     skip_rx_copy: bool = False
     udp_counters_64bit: bool = False
     dont_fragment: bool = False

@@ -1,11 +1,11 @@
 """One TCP stream: the loop that sends, the loop that receives, each in a worker process.
 
-The speed comes from few system calls: a sender hands the kernel the same small, cache-warm piece
-of payload several times with one writev(). What the kernel accepted is counted, nothing else.
+What the kernel accepted is counted, nothing else.
 """
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import socket
@@ -16,15 +16,13 @@ from . import counters as shared
 from . import pacing, worker
 from .allowance import Allowance
 from .counters import Counters
+from .payload import Payload
 
 DEFAULT_BLOCK_BYTES = 131072
 
 _LONGEST_WRITE_BYTES = 1 << 20
 _WRITE_S = 0.002  # a write should take no longer at the speed of the line
 _REVIEW_S = 0.1
-_UNIT_BYTES = 131072
-_DIGITS = b"0123456789"
-_LARGE_BLOCK_UNIT_BYTES = _UNIT_BYTES // len(_DIGITS) * len(_DIGITS)
 _FEW_STREAMS = 3
 _FEW_STREAMS_READ_BYTES = 512 * 1024
 _MANY_STREAMS_READ_BYTES = 128 * 1024  # the buffers of many streams must share the cache
@@ -39,6 +37,8 @@ class Plan(NamedTuple):
     burst_blocks: int = 0
     skip_rx_copy: bool = False  # the kernel drops what was received instead of copying it
     repeating_payload: bool = False
+    copy: bool = False  # what is sent is copied into the kernel, not lent to it
+    payload_on_disk: bool = False
 
 
 class Worker(worker.Worker):
@@ -56,20 +56,6 @@ class Worker(worker.Worker):
             pacing.limit_socket(sock, plan.rate_bps)
         loop = _send if plan.sends else _receive
         return cls.fork(sock, counters, slot, plan.sends, lambda: loop(sock, counters, slot, plan))
-
-
-class _Payload:
-    """Blocks of payload, one after the other, as lists of buffers for writev()."""
-
-    def __init__(self, block_bytes: int, repeating: bool) -> None:
-        size = block_bytes if block_bytes <= _UNIT_BYTES else _LARGE_BLOCK_UNIT_BYTES
-        block = _DIGITS * (size // len(_DIGITS) + 1) if repeating else os.urandom(size)
-        self._unit = memoryview(block[:size] * (_UNIT_BYTES // size))
-
-    def of(self, size: int) -> list[memoryview]:
-        """`size` bytes of payload."""
-        whole, rest = divmod(size, len(self._unit))
-        return [self._unit] * whole + ([self._unit[:rest]] if rest else [])
 
 
 class _Unpaced:
@@ -121,15 +107,17 @@ class _Paced:
 
 def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
     words, base = counters.words, counters.base(slot)
-    payload = _Payload(plan.block_bytes, plan.repeating_payload)
+    payload = Payload(
+        plan.block_bytes, plan.repeating_payload, lend=not plan.copy, on_disk=plan.payload_on_disk
+    )
     os.read(counters.gate, 1)
     pace = _Paced(plan, counters.started_s) if plan.rate_bps else _Unpaced(plan.block_bytes)
     allowance = Allowance(counters, slot, plan.block_bytes)
     phase, limit, run = shared.PHASE, shared.LIMIT, shared.RUN
     fd, sent_at = sock.fileno(), base + shared.SENT
-    writev, clock = os.writev, time.monotonic
+    clock = time.monotonic
     sent = size = 0
-    parts: list[memoryview] = []
+    write = payload.writing(fd, size)
     try:
         while words[phase] == run:
             wanted = pace.next_size(sent)
@@ -139,10 +127,10 @@ def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Non
             if not wanted:
                 continue
             if wanted != size:
-                size, parts = wanted, payload.of(wanted)
+                size, write = wanted, payload.writing(fd, wanted)
             try:
                 for _ in range(pace.writes):
-                    sent += writev(fd, parts)
+                    sent += write()
                     words[sent_at] = sent
                     if words[limit] or words[phase] != run or clock() > pace.review_s:
                         break
@@ -164,6 +152,7 @@ def _receive(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> 
     few = counters.streams <= _FEW_STREAMS
     size = _FEW_STREAMS_READ_BYTES if few else _MANY_STREAMS_READ_BYTES
     buffer = mmap.mmap(-1, size)
+    _let_senders_finish()
     flags = socket.MSG_TRUNC if plan.skip_rx_copy else 0
     received_at = base + shared.RECEIVED
     recv_into = sock.recv_into
@@ -185,3 +174,10 @@ def _receive(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> 
             return
     ended = words[shared.PHASE] == shared.STOP
     words[base + shared.STATE] = shared.ENDED if ended else shared.PEER_CLOSED
+
+
+def _let_senders_finish() -> None:
+    """Do not take the core from whoever uses it each time data comes, sched(7): on a host that also
+    sends, waiting for more data and reading it at once is faster for both."""
+    with contextlib.suppress(AttributeError, OSError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
