@@ -61,6 +61,7 @@ def test_every_option_of_iperf3_is_known() -> None:
         "--plain",
         "--tui",
         "--ascii",
+        "--copy",
         "--record",
         "--no-record",
     }
