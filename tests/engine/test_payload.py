@@ -10,11 +10,22 @@ from pathlib import Path
 import pytest
 
 from tuiperf.engine import payload
-from tuiperf.engine.payload import Payload
+from tuiperf.engine.payload import UNIT_BYTES, Payload
 
-WAYS = pytest.mark.parametrize(
-    ("lend", "on_disk"), [(True, False), (True, True), (False, False)], ids=str
-)
+WAYS = pytest.mark.parametrize("way", ["folder", "memory", "nothing", "copy"])
+
+
+def made(monkeypatch: pytest.MonkeyPatch, way: str, block_bytes: int, repeating: bool) -> Payload:
+    """A payload on a system that has this and no better."""
+
+    def refuse() -> int:
+        raise OSError
+
+    if way != "folder":
+        monkeypatch.setattr(payload, "_in_folder", refuse)
+    if way == "nothing":
+        monkeypatch.setattr(payload, "_in_memory", refuse)
+    return Payload(block_bytes, repeating, lent_bytes=0 if way == "copy" else UNIT_BYTES)
 
 
 def received(sent_by: Callable[[socket.socket], int]) -> bytes:
@@ -29,8 +40,10 @@ def received(sent_by: Callable[[socket.socket], int]) -> bytes:
 
 @WAYS
 @pytest.mark.parametrize("size", [1, 999, 4096, 30_000])
-def test_what_is_sent_is_the_block_again_and_again(lend: bool, on_disk: bool, size: int) -> None:
-    source = Payload(1000, repeating=False, lend=lend, on_disk=on_disk)
+def test_what_is_sent_is_the_block_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, way: str, size: int
+) -> None:
+    source = made(monkeypatch, way, 1000, False)
     data = received(lambda near: source.writing(near.fileno(), size)())
     block = received(lambda near: source.writing(near.fileno(), 1000)())
     assert data == (block * (size // 1000 + 1))[:size]
@@ -38,8 +51,8 @@ def test_what_is_sent_is_the_block_again_and_again(lend: bool, on_disk: bool, si
 
 
 @WAYS
-def test_digits(lend: bool, on_disk: bool) -> None:
-    source = Payload(200_000, repeating=True, lend=lend, on_disk=on_disk)
+def test_digits(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    source = made(monkeypatch, way, 200_000, True)
     data = received(lambda near: source.writing(near.fileno(), 64)())
     assert data == (b"0123456789" * 7)[:64]
 
@@ -53,9 +66,11 @@ def test_pages_are_lent_unless_copies_are_asked_for(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("os.sendfile", lend)
     Payload(1000).writing(1, 5000)()
-    assert lent == [5000]
-    received(lambda near: Payload(1000, lend=False).writing(near.fileno(), 5000)())
-    assert lent == [5000]
+    Payload(131072).writing(1, 1 << 20)()
+    Payload(131072, lent_bytes=1 << 20).writing(1, 1 << 21)()
+    assert lent == [5000, 131072, 1 << 20]
+    received(lambda near: Payload(1000, lent_bytes=0).writing(near.fileno(), 5000)())
+    assert len(lent) == 3
 
 
 def test_where_pages_are_not_taken_bytes_are_copied(tmp_path: Path) -> None:
@@ -76,20 +91,7 @@ def test_another_error_is_the_callers(tmp_path: Path) -> None:
         Payload(10).writing(near.fileno(), 10)()
 
 
-@pytest.mark.parametrize("on_disk", [True, False])
-def test_no_file_to_be_had(monkeypatch: pytest.MonkeyPatch, on_disk: bool) -> None:
-    def refuse() -> int:
-        raise OSError
-
-    monkeypatch.setattr(payload, "_in_memory", refuse)
-    monkeypatch.setattr(payload, "_on_disk", refuse)
-    source = Payload(10, repeating=True, on_disk=on_disk)
-    assert (
-        received(lambda near: source.writing(near.fileno(), 25)()) == b"0123456789" * 2 + b"01234"
-    )
-
-
 def test_a_folder_that_is_not_there_leaves_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", "/nowhere/at/all")
-    source = Payload(10, repeating=True, on_disk=True)
+    source = Payload(10, repeating=True)
     assert received(lambda near: source.writing(near.fileno(), 10)()) == b"0123456789"

@@ -237,7 +237,7 @@ TCP = Group(
             read=values.type_of_service,
         ),
         _client("--dscp", "test.tos", "0 to 63, or ef, af21 ...", argument="N", read=values.dscp),
-        _client("-Z --zerocopy", "test.zerocopy", "send from a file's pages; ours never copies"),
+        _client("-Z --zerocopy", "test.zerocopy", "lend pages, do not copy: we always do"),
         _client("--copy", "test.copy_payload", "copy what is sent, as iperf3 does", own=True),
         _client("--skip-rx-copy", "test.skip_rx_copy", "the receiver throws the data away unread"),
         _client("--repeating-payload", "test.repeating_payload", "send a pattern, no random bytes"),

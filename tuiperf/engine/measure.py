@@ -242,7 +242,6 @@ class Measurement:
             skip_rx_copy=spec.skip_rx_copy,
             repeating_payload=spec.repeating_payload,
             copy=spec.copy_payload and not spec.zerocopy,
-            payload_on_disk=spec.zerocopy,
         )
         return tcp.Worker.start(leg.sock, counters, leg.slot, plan)
 

@@ -1,8 +1,8 @@
 """What a TCP sender sends, and how the kernel gets it: pages lent, or bytes copied.
 
-Lending (sendfile(2) from a file that only memory holds) spares the copy that fills a core at high
-speed; iperf3 does the same with -Z. Copying hands over a small, cache-warm piece several times with
-one writev(2).
+Lending (sendfile(2) from a small nameless file) spares the copy that fills a core at high speed;
+iperf3 does the same with -Z. Copying hands over a small, cache-warm piece several times with one
+writev(2).
 """
 
 from __future__ import annotations
@@ -13,26 +13,28 @@ from collections.abc import Callable
 from functools import partial
 from typing import Optional
 
-_UNIT_BYTES = 131072
+UNIT_BYTES = 131072
+"""What a sender that copies has in memory, and may send several times in one write."""
 _DIGITS = b"0123456789"
-_LARGE_BLOCK_UNIT_BYTES = _UNIT_BYTES // len(_DIGITS) * len(_DIGITS)
+_LARGE_BLOCK_UNIT_BYTES = UNIT_BYTES // len(_DIGITS) * len(_DIGITS)
 _CANNOT_LEND = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO}
 
 
 class Payload:
     """Blocks of payload, one after the other.
 
-    `lend` lends pages instead of copying bytes where the system can. `on_disk` takes them from
-    a nameless file beside iperf3's own, whose pages may be larger (ext4, xfs), not from memory.
+    Where the system can, pages worth `lent_bytes` are lent, again and again; 0 to copy.
     """
 
     def __init__(
-        self, block_bytes: int, repeating: bool = False, lend: bool = True, on_disk: bool = False
+        self, block_bytes: int, repeating: bool = False, lent_bytes: int = UNIT_BYTES
     ) -> None:
-        size = block_bytes if block_bytes <= _UNIT_BYTES else _LARGE_BLOCK_UNIT_BYTES
+        size = block_bytes if block_bytes <= UNIT_BYTES else _LARGE_BLOCK_UNIT_BYTES
         block = _DIGITS * (size // len(_DIGITS) + 1) if repeating else os.urandom(size)
-        self._unit = memoryview(block[:size] * (_UNIT_BYTES // size))
-        self._file = _holding(self._unit, on_disk) if lend else None
+        self._unit = memoryview(block[:size] * (UNIT_BYTES // size))
+        units = lent_bytes // UNIT_BYTES
+        self._file = _holding([self._unit] * units) if units else None
+        self._lent_bytes = units * len(self._unit)
         self._taken = False  # the socket has taken pages
 
     def writing(self, fd: int, size: int) -> Callable[[], int]:
@@ -43,7 +45,7 @@ class Payload:
         if self._file is None:
             return partial(os.writev, fd, self._pieces(size))
         lend = os.sendfile if self._taken else self._lend_or_copy
-        return partial(lend, fd, self._file, 0, min(size, len(self._unit)))
+        return partial(lend, fd, self._file, 0, min(size, self._lent_bytes))
 
     def _pieces(self, size: int) -> list[memoryview]:
         whole, rest = divmod(size, len(self._unit))
@@ -62,15 +64,18 @@ class Payload:
         return sent
 
 
-def _holding(content: memoryview, on_disk: bool) -> Optional[int]:
-    """A nameless file with this content, or None where none can be had."""
-    for make in (_on_disk, _in_memory) if on_disk else (_in_memory, _on_disk):
+def _holding(content: list[memoryview]) -> Optional[int]:
+    """A nameless file with this content, or None where none can be had.
+
+    First one of a file system: ext4 and xfs keep it in larger pages than memory files have.
+    """
+    for make in (_in_folder, _in_memory):
         try:
             fd = make()
         except (AttributeError, OSError):
             continue
         try:
-            if os.write(fd, content) == len(content):
+            if os.writev(fd, content) == sum(map(len, content)):
                 return fd
         except OSError:
             pass
@@ -78,10 +83,10 @@ def _holding(content: memoryview, on_disk: bool) -> Optional[int]:
     return None
 
 
-def _in_memory() -> int:
-    return os.memfd_create("payload")
-
-
-def _on_disk() -> int:
+def _in_folder() -> int:
     folder = os.environ.get("TMPDIR") or "/tmp"
     return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+
+
+def _in_memory() -> int:
+    return os.memfd_create("payload")

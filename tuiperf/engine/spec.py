@@ -94,8 +94,8 @@ class TestSpec:
     extra_data: str = ""
     get_server_output: bool = False
     repeating_payload: bool = False
-    zerocopy: bool = False  # ours lends its pages unasked, then from a file as iperf3 does
-    copy_payload: bool = False  # ours copies, as iperf3 without -Z; iperf3 passes over it
+    zerocopy: bool = False  # ours lends its pages unasked
+    copy_payload: bool = False  # ours copies, as iperf3 without -Z; not known to it
     skip_rx_copy: bool = False
     udp_counters_64bit: bool = False
     dont_fragment: bool = False

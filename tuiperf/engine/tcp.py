@@ -16,7 +16,7 @@ from . import counters as shared
 from . import pacing, worker
 from .allowance import Allowance
 from .counters import Counters
-from .payload import Payload
+from .payload import UNIT_BYTES, Payload
 
 DEFAULT_BLOCK_BYTES = 131072
 
@@ -24,6 +24,7 @@ _LONGEST_WRITE_BYTES = 1 << 20
 _WRITE_S = 0.002  # a write should take no longer at the speed of the line
 _REVIEW_S = 0.1
 _FEW_STREAMS = 3
+_FEW_STREAMS_LENT_BYTES = _LONGEST_WRITE_BYTES
 _FEW_STREAMS_READ_BYTES = 512 * 1024
 _MANY_STREAMS_READ_BYTES = 128 * 1024  # the buffers of many streams must share the cache
 
@@ -38,7 +39,6 @@ class Plan(NamedTuple):
     skip_rx_copy: bool = False  # the kernel drops what was received instead of copying it
     repeating_payload: bool = False
     copy: bool = False  # what is sent is copied into the kernel, not lent to it
-    payload_on_disk: bool = False
 
 
 class Worker(worker.Worker):
@@ -107,9 +107,9 @@ class _Paced:
 
 def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
     words, base = counters.words, counters.base(slot)
-    payload = Payload(
-        plan.block_bytes, plan.repeating_payload, lend=not plan.copy, on_disk=plan.payload_on_disk
-    )
+    few = counters.streams <= _FEW_STREAMS
+    lent_bytes = _FEW_STREAMS_LENT_BYTES if few else UNIT_BYTES
+    payload = Payload(plan.block_bytes, plan.repeating_payload, 0 if plan.copy else lent_bytes)
     os.read(counters.gate, 1)
     pace = _Paced(plan, counters.started_s) if plan.rate_bps else _Unpaced(plan.block_bytes)
     allowance = Allowance(counters, slot, plan.block_bytes)
