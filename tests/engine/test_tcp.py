@@ -20,7 +20,7 @@ from tuiperf.engine import sockets
 from tuiperf.engine.counters import Counters
 from tuiperf.engine.errors import EngineError
 from tuiperf.engine.sockets import TcpOptions
-from tuiperf.engine.tcp import Plan, Worker
+from tuiperf.engine.tcp import Plan, Worker, _WakeUps
 
 PROMPT_S = 10.0  # a worker that needs this long hangs
 
@@ -503,3 +503,31 @@ def test_no_process_left(monkeypatch: pytest.MonkeyPatch) -> None:
     counters.close()
     near.close()
     far.close()
+
+
+class TestWakeUps:
+    def waits_for(self, rates_bps: list[float], many: bool = True) -> list[int]:
+        """SO_RCVLOWAT after each tenth of a second at these rates."""
+        near, far = socket.socketpair()
+        with near, far:
+            wake_ups = _WakeUps(near, many)
+            found, received = [], 0
+            for rate_bps in rates_bps:
+                now_s = wake_ups.review_s
+                if now_s < float("inf"):
+                    received += int(rate_bps / 80)
+                    wake_ups.review(now_s, received)
+                found.append(near.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT))
+        return found
+
+    def test_a_slow_stream_wakes_its_receiver_at_once(self) -> None:
+        assert self.waits_for([1e6, 1e8, 1e9, 2e9]) == [1, 1, 1, 1]
+
+    def test_a_fast_one_half_a_millisecond_later_up_to_a_mebibyte(self) -> None:
+        assert self.waits_for([8e9, 8.1e9, 40e9]) == pytest.approx([5e5, 5e5, 1 << 20], rel=0.01)
+
+    def test_one_that_becomes_slow(self) -> None:
+        assert self.waits_for([8e9, 1e6])[-1] == 1
+
+    def test_few_streams_are_left_alone(self) -> None:
+        assert self.waits_for([8e9, 8e9], many=False) == [1, 1]
