@@ -1,0 +1,1 @@
+"""Lessons: texts, calculators and questions, as data; whoever shows them draws."""
