@@ -53,6 +53,10 @@ def main(argv: Sequence[str]) -> int:
         from tuiperf.cli import link
 
         return link.run(argv[1:])
+    if list(argv[:1]) == ["learn"]:
+        from tuiperf.cli import learn
+
+        return learn.run(argv[1:])
     from tuiperf.cli.options import UsageError, parse
 
     try:
