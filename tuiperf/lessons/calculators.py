@@ -127,9 +127,9 @@ def _count(name: str, stops: Sequence[float], at: float, most: float) -> Slider:
 def _reached(speed_bps: float, rate_bps: float) -> list[Part]:
     """How much of a path a speed is."""
     share = min(1.0, speed_bps / rate_bps)
-    text = f"{words.rate(min(speed_bps, rate_bps))} of {words.rate(rate_bps)}"
     role = "ok" if share > 0.9 else "look"
-    return [Gauge("Used", share, words.percent(share), role), Figure("Speed", text)]
+    speed = words.rate(min(speed_bps, rate_bps))
+    return [Gauge("Used", share, words.percent(share), role), Figure("Speed", speed)]
 
 
 def _units(case: Case) -> Calculator:

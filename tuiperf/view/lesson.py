@@ -181,13 +181,15 @@ def _answers(question: Question, answered: str, width: int, glyphs: Glyphs) -> l
         _answer(letter, text, question, answered, glyphs)
         for letter, text in zip(LETTERS, question.answers, strict=True)
     ]
-    most = max(row_width(row) for row in each)
-    column = max(most + 2, min(24, width // 3))
-    if 2 * column + most > width:
+    widths = [row_width(row) for row in each]
+    column = max(*widths, min(22, width // 3 - 2))
+    if 3 * column + 4 > width:
+        column = 0
+    if not column and sum(widths) + 4 > width:
         return each
     line: Row = []
-    for row in each:
-        line += [*row, (" " * (column - row_width(row)), "text")]
+    for row, wide in zip(each, widths, strict=True):
+        line += [*row, (" " * (max(0, column - wide) + 2), "text")]
     return [line]
 
 
