@@ -6,8 +6,10 @@ import errno
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -74,6 +76,61 @@ def test_a_black_hole() -> None:
     assert found.black_hole
     assert found.mtu_bytes is not None
     assert 1400 <= found.mtu_bytes <= 1418, "the end lets a few bytes more through"
+    assert found.fails_bytes is not None
+    assert 0 < found.fails_bytes - found.mtu_bytes <= 8
+
+
+class _Wire:
+    """A path of a given MTU that loses the packets whose numbers are named, for the search."""
+
+    method = "icmp"
+
+    def __init__(self, mtu: int, lost: Sequence[int] = ()) -> None:
+        self.mtu, self.lost, self.sent = mtu, set(lost), 0
+
+    def try_size(self, size: int, wait_s: float) -> path_mtu._Answer:
+        for packets in (1, 2):
+            arrived = False
+            for _ in range(packets):
+                self.sent += 1
+                arrived = arrived or (size <= self.mtu and self.sent not in self.lost)
+            if arrived:
+                return path_mtu._Answer(True)
+        return path_mtu._Answer(False)
+
+
+def searched(wire: _Wire, limit_s: float = 60.0) -> path_mtu.PathMtu:
+    until_s = time.monotonic() + limit_s
+    return path_mtu._search(cast(path_mtu._Probe, wire), 1500, 576, 0.0, until_s)
+
+
+@pytest.mark.parametrize("lost", [(1,), (2,), (2, 3), (3, 4), (1, 4, 5), (2, 5)])
+def test_single_losses_are_no_black_hole(lost: tuple[int, ...]) -> None:
+    found = searched(_Wire(1500, lost))
+    assert (found.mtu_bytes, found.black_hole, found.fails_bytes) == (1500, False, None)
+
+
+@pytest.mark.parametrize("mtu", [1499, 1492, 1420, 1419, 1400, 1280, 900, 576])
+def test_every_mtu_of_a_black_hole_is_found(mtu: int) -> None:
+    found = searched(_Wire(mtu))
+    assert found.black_hole
+    assert found.settled
+    assert found.mtu_bytes is not None
+    assert found.mtu_bytes <= mtu < (found.fails_bytes or 0) <= found.mtu_bytes + 8
+
+
+def test_a_search_without_time_says_only_what_passed() -> None:
+    found = searched(_Wire(1400), limit_s=0.0)
+    assert (found.mtu_bytes, found.settled, found.black_hole) == (576, False, False)
+
+
+def test_a_black_hole_for_pings_alone_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    pings = path_mtu.PathMtu(1000, 1500, black_hole=True, fails_bytes=1001)
+    monkeypatch.setattr(path_mtu, "_search", lambda *rest: pings)
+    with routed_path() as (here, _, _):
+        found = here.do(lambda: path_mtu.find(FAR, 1500, Gaps(), wait_s=0.3))
+    assert (found.mtu_bytes, found.black_hole) == (None, False)
+    assert found.error == "pings of 1001 bytes are refused, other packets pass"
 
 
 def test_the_path_mtu_without_icmp_sockets() -> None:

@@ -335,6 +335,22 @@ class TestPath:
         assert (verdict.id, kind(verdict)) == ("mtu-differs", "path")
         assert verdict.short == "1500 here, 1420 on path"
 
+    def test_jumbo_frames_that_end_on_the_way(self) -> None:
+        path = PathMtu(1500, 9000, named_by="10.9.9.9", fails_bytes=1501)
+        verdict = first(towards(interface={"mtu_bytes": 9000}, path_mtu=path))
+        assert (verdict.id, verdict.title) == ("mtu-differs", "Jumbo frames end on the path")
+        assert verdict.claim.endswith("a link on the way has no jumbo frames.")
+
+    def test_a_search_that_ran_out_of_time_judges_nothing(self) -> None:
+        path = PathMtu(1280, 1500, fails_bytes=1460, settled=False)
+        assert ids(towards(path_mtu=path)) == ["link-fine"]
+
+    def test_datagrams_that_fit_have_the_headers_of_their_family(self) -> None:
+        path = PathMtu(1420, 1500, named_by="2001:db8::9")
+        steps = [first(towards(path_mtu=path)).next[0]]
+        steps.append(first(towards(path_mtu=path, address="2001:db8::7")).next[0])
+        assert [each.split()[-1] for each in steps] == ["1392", "1372"]
+
     def test_a_layer_that_sends_more_than_the_one_below_takes(self) -> None:
         top = replace(linkmade.CARD, index=9, name="br0", kind="bridge", mtu_bytes=9000)
         verdict = first(check(interface=None, chain=("br0", "eth0")))
@@ -346,6 +362,13 @@ class TestPath:
         verdict = first(towards(path_mtu=PathMtu(1400, 1500, black_hole=True)))
         assert (verdict.id, verdict.level) == ("mtu-blackhole", Level.FAULT)
         assert verdict.next[0] == "try: sysctl -w net.ipv4.tcp_mtu_probing=1"
+        assert "let ICMP type 3 code 4 pass" in verdict.next[1]
+
+    def test_a_black_hole_whose_edge_was_not_found_in_time(self) -> None:
+        path = PathMtu(1280, 1500, black_hole=True, fails_bytes=1460, settled=False)
+        verdict = first(towards(path_mtu=path, address="2001:db8::7"))
+        assert verdict.claim.startswith("Packets of 1460 bytes vanish")
+        assert "let ICMPv6 type 2 pass" in verdict.next[1]
 
     def test_a_gateway_without_an_address(self) -> None:
         silent = Latency("icmp", 3)

@@ -221,7 +221,7 @@ def _path_mtu(facts: LinkFacts, plan: Plan, gaps: Gaps) -> LinkFacts:
     top = facts.interface
     if not facts.address or not _may_send(facts) or top is None or not _answers(facts):
         return facts
-    limit_s = 0.6 if plan.quick else 3.0
+    limit_s = 0.8 if plan.quick else 3.0
     rtt_ms = facts.latency.median_ms if facts.latency else None
     wait_s = min(0.6, max(0.15, 3 * (rtt_ms or 100) / 1e3))
     found = path_mtu.find(

@@ -1,7 +1,8 @@
 """The largest packet that a path carries whole, and whether larger ones vanish without a word.
 
 Packets with DF are sent (RFC 1191, RFC 8201); a router that cannot pass one ought to name its MTU.
-Where no router does but small packets pass, sizes are halved between them (RFC 8899's search).
+Where no router does but small packets pass, sizes are halved between them (RFC 8899's search). A
+size counts as lost only when several packets of it were: single losses say nothing of sizes.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from .gaps import Gaps, reason
 LEAST_IPV4_BYTES, LEAST_IPV6_BYTES = 576, 1280
 LARGEST_PROBE_BYTES = 9216
 ROUNDS = 24
+_FIRST_PORT = 33434  # traceroute's, where nothing listens
 
 
 @dataclass(frozen=True)
 class PathMtu:
     """What was found. `mtu_bytes` is None when nothing answered; `named_by` the router that told.
 
-    `black_hole`: packets above `mtu_bytes` vanish although no router said that they are too large.
+    `black_hole`: packets of `fails_bytes` vanish although no router said that they are too large.
+    Not `settled`: the time ran out, and what passes is `mtu_bytes` or more.
     """
 
     mtu_bytes: int | None
@@ -35,6 +38,8 @@ class PathMtu:
     named_by: str = ""
     method: str = "icmp"
     error: str = ""
+    fails_bytes: int | None = None
+    settled: bool = True
 
 
 @dataclass(frozen=True)
@@ -44,23 +49,23 @@ class _Answer:
     offender: str = ""
     local: bool = False
 
+    @property
+    def silent(self) -> bool:
+        """Nothing came back at all: the packet was lost, or such packets always are."""
+        return not (self.passed or self.named_bytes or self.local)
+
 
 class _Probe:
     """Sends one packet of a given size and tells what came of it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, icmp: bool = True) -> None:
         self.family = probing.family_of(address)
         self.overhead_bytes = 40 if self.family == socket.AF_INET6 else 20
         self._number = 0
+        self._oldest = 0
         self._address = address
         self._identifier = os.getpid() & 0xFFFF
-        try:
-            self.socket, self._raw = probing.echo_socket(address)
-            self.method = "icmp"
-        except PermissionError:
-            self.socket = socket.socket(self.family, socket.SOCK_DGRAM)
-            self._raw = False
-            self.method = "udp"
+        self.socket, self._raw, self.method = _socket(address, icmp)
         try:
             self.socket.setblocking(False)
             probing.want_errors(self.socket)
@@ -78,25 +83,35 @@ class _Probe:
         self.socket.close()
 
     def try_size(self, size_bytes: int, wait_s: float) -> _Answer:
-        """Send a packet of this size, IP header and all, and wait for what it meets."""
-        self._number += 1
-        inside = size_bytes - self.overhead_bytes
-        try:
-            if self.method == "icmp":
-                self.socket.send(
-                    probing.echo_request(self.family, self._identifier, self._number, inside)
-                )
-            else:
-                self.socket.sendto(bytes(max(0, inside - 8)), (self._address, self._port))
-        except OSError as error:
-            if error.errno != errno.EMSGSIZE:
-                raise
-            return self._errors() or _Answer(False, local=True)
+        """What a packet of this size meets; when it is lost, what two more of them do."""
+        answer = self._try(size_bytes, wait_s, 1)
+        return self._try(size_bytes, wait_s, 2) if answer.silent else answer
+
+    def _try(self, size_bytes: int, wait_s: float, packets: int) -> _Answer:
+        """Send packets of this size, IP header and all, and wait for what the first one meets."""
+        self._oldest = self._number + 1
+        for _ in range(packets):
+            self._number += 1
+            try:
+                self._send(size_bytes - self.overhead_bytes)
+            except OSError as error:
+                if error.errno != errno.EMSGSIZE:
+                    raise
+                return self._errors() or _Answer(False, local=True)
         return self._await(time.monotonic() + wait_s)
 
-    @property
-    def _port(self) -> int:
-        return 33434 + self._number
+    def _send(self, inside_bytes: int) -> None:
+        if self.method == "icmp":
+            self.socket.send(
+                probing.echo_request(self.family, self._identifier, self._number, inside_bytes)
+            )
+        else:
+            port = _FIRST_PORT + self._number
+            self.socket.sendto(bytes(max(0, inside_bytes - 8)), (self._address, port))
+
+    def _is_recent(self, number: int) -> bool:
+        """True for a packet of the size that is being tried."""
+        return self._oldest & 0xFFFF <= number <= self._number & 0xFFFF
 
     def _await(self, until_s: float) -> _Answer:
         poll = select.poll()
@@ -115,7 +130,7 @@ class _Probe:
         with contextlib.suppress(OSError):
             reply = probing.echo_reply(self.family, self.socket.recv(65536))
             own = reply is not None and (not self._raw or reply[0] == self._identifier)
-            if own and reply is not None and reply[1] == self._number & 0xFFFF:
+            if own and reply is not None and self._is_recent(reply[1]):
                 return _Answer(True)
         return None
 
@@ -123,9 +138,19 @@ class _Probe:
         while (queued := probing.next_error(self.socket)) is not None:
             if queued.error == errno.EMSGSIZE:
                 return _Answer(False, queued.mtu_bytes, queued.offender, queued.local)
-            if queued.error == errno.ECONNREFUSED and queued.port == self._port:
+            if queued.error == errno.ECONNREFUSED and self._is_recent(queued.port - _FIRST_PORT):
                 return _Answer(True)
         return None
+
+
+def _socket(address: str, icmp: bool) -> tuple[socket.socket, bool, str]:
+    """A socket, whether it is raw, and by what it probes. Raises OSError."""
+    if icmp:
+        try:
+            return *probing.echo_socket(address), "icmp"
+        except PermissionError:
+            pass
+    return socket.socket(probing.family_of(address), socket.SOCK_DGRAM), False, "udp"
 
 
 def find(
@@ -140,16 +165,22 @@ def find(
                 gaps.needs_rights(
                     "path MTU by ICMP", "CAP_NET_RAW, or a group in net.ipv4.ping_group_range"
                 )
-            return _search(probe, first, least, wait_s, time.monotonic() + limit_s)
+            found = _search(probe, first, least, wait_s, time.monotonic() + limit_s)
+        if found.black_hole and found.method == "icmp" and found.fails_bytes:
+            with _Probe(address, icmp=False) as other:
+                if other.try_size(found.fails_bytes, wait_s).passed:
+                    why = f"pings of {found.fails_bytes} bytes are refused, other packets pass"
+                    return PathMtu(None, first, method="udp", error=why)
+        return found
     except OSError as error:
         return PathMtu(None, first, error=reason(error))
 
 
 def _search(probe: _Probe, first: int, least: int, wait_s: float, until_s: float) -> PathMtu:
-    if not _passes(probe, least, wait_s):
+    if not probe.try_size(least, wait_s).passed:
         error = "even small packets are not answered"
         return PathMtu(None, first, method=probe.method, error=error)
-    size, named_by, silent = first, "", 0
+    size, named_by, vanished = first, "", False
     low, high = least, first + 1
     for _ in range(ROUNDS):
         if high - low <= 1 or time.monotonic() >= until_s:
@@ -159,19 +190,27 @@ def _search(probe: _Probe, first: int, least: int, wait_s: float, until_s: float
             low = max(low, size)
         else:
             high = min(high, size)
-            silent += not answer.named_bytes and not answer.local
+            vanished = vanished or answer.silent
             named_by = answer.offender or named_by
         size = _next_size(answer, low, high)
-    settled = high - low <= 8
-    black_hole = settled and silent > 1 and not named_by and high <= first
-    return PathMtu(low, first, black_hole, named_by, probe.method)
+    suspected = vanished and not named_by and high <= first
+    return PathMtu(
+        low,
+        first,
+        suspected and _vanish(probe, high, low, wait_s),
+        named_by,
+        probe.method,
+        fails_bytes=high if high <= first else None,
+        settled=high - low <= 8,
+    )
 
 
-def _passes(probe: _Probe, size: int, wait_s: float) -> bool:
-    return any(probe.try_size(size, wait_s).passed for _ in range(2))
+def _vanish(probe: _Probe, large: int, small: int, wait_s: float) -> bool:
+    """The last word before a path is accused: large packets are lost while small ones pass."""
+    return probe.try_size(large, wait_s).silent and probe.try_size(small, wait_s).passed
 
 
-COMMON_SIZES = (9000, 1500, 1492, 1480, 1476, 1460, 1450, 1420, 1400, 1380, 1280)
+COMMON_SIZES = (1280, 1380, 1400, 1420, 1450, 1460, 1476, 1480, 1492, 1500, 9000)
 """MTUs of Ethernet, PPPoE, tunnels and mobile networks: tried first where no router names one."""
 
 
@@ -179,9 +218,7 @@ def _next_size(answer: _Answer, low: int, high: int) -> int:
     """The next size to try, between what passed and what did not."""
     if low < answer.named_bytes < high:
         return answer.named_bytes
-    if answer.passed and high - low > 1 and low in COMMON_SIZES:
-        return low + 1
-    for size in COMMON_SIZES:
-        if low < size < high:
-            return size
-    return (low + high) // 2
+    common = [size for size in COMMON_SIZES if low < size < high]
+    if common:
+        return common[len(common) // 2]
+    return low + 1 if answer.passed and low in COMMON_SIZES else (low + high) // 2

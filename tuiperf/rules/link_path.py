@@ -10,6 +10,7 @@ from .verdict import Confidence, Level, Verdict
 
 JITTER_LEAST_MS = 2.0
 JITTER_SHARE = 0.5
+ORDINARY_MTU = 1500
 
 
 def gateway_silent(facts: LinkFacts) -> Verdict | None:
@@ -63,7 +64,8 @@ def mtu_differs(facts: LinkFacts) -> Verdict | None:
     path, top = facts.path_mtu, facts.interface
     if path is not None and path.mtu_bytes and top is not None and top.mtu_bytes:
         taken = min(top.mtu_bytes, path.tried_bytes) - path.mtu_bytes
-        if taken > 0 and not path.black_hole:
+        known = path.settled or path.named_by
+        if taken > 0 and known and not path.black_hole:
             return _smaller_path(facts, top.mtu_bytes, path.mtu_bytes, taken)
     device = facts.device
     if top is None or device is None or top.mtu_bytes is None or device.mtu_bytes is None:
@@ -87,23 +89,30 @@ def mtu_differs(facts: LinkFacts) -> Verdict | None:
 def _smaller_path(facts: LinkFacts, here: int, path: int, taken: int) -> Verdict:
     found = facts.path_mtu
     named = found.named_by if found else ""
+    jumbo = here > ORDINARY_MTU >= path
+    why = "a link on the way has no jumbo frames" if jumbo else f"a tunnel or a VPN takes {taken}"
     return Verdict(
         id="mtu-differs",
         level=Level.LOOK,
         confidence=Confidence.HIGH if named else Confidence.MEDIUM,
-        title="Tunnel on the path",
+        title="Jumbo frames end on the path" if jumbo else "Tunnel on the path",
         short=f"{here} here, {path} on path",
         claim=f"The path to {facts.host} carries {path} bytes, {name(facts)} sends up to {here}: "
-        f"a tunnel or a VPN takes {taken}.",
+        f"{why}.",
         because=(
             f"{named} names {path} bytes as its MTU"
             if named
             else f"packets of {path} bytes pass whole, larger ones do not",
         ),
         ruled_out=("a black hole: the sender is told, so TCP adapts by itself",) if named else (),
-        next=("look: UDP tests want datagrams that fit: -l " + str(path - 28),),
+        next=(f"look: UDP tests want datagrams that fit: -l {path - _headers(facts)}",),
         qualifier=(("kind", "path"),),
     )
+
+
+def _headers(facts: LinkFacts) -> int:
+    """Bytes of the IP and UDP headers."""
+    return 48 if ":" in facts.address else 28
 
 
 def black_hole(facts: LinkFacts) -> Verdict | None:
@@ -111,23 +120,33 @@ def black_hole(facts: LinkFacts) -> Verdict | None:
     found = facts.path_mtu
     if found is None or not found.black_hole or found.mtu_bytes is None:
         return None
+    fails = found.fails_bytes or found.tried_bytes
+    size = (
+        f"Packets above {found.mtu_bytes} bytes" if found.settled else f"Packets of {fails} bytes"
+    )
+    too_big = "packet too big" if ":" in facts.address else "fragmentation needed"
     return Verdict(
         id="mtu-blackhole",
         level=Level.FAULT,
         confidence=Confidence.HIGH,
         title="MTU black hole",
-        short=f"above {found.mtu_bytes} bytes",
-        claim=f"Packets above {found.mtu_bytes} bytes vanish on the way to {facts.host}, and no "
-        "router says so: connections open, then hang.",
+        short=f"above {found.mtu_bytes} bytes" if found.settled else f"at {fails} bytes",
+        claim=f"{size} vanish on the way to {facts.host}, and no router says so: connections "
+        "open, then hang.",
         because=(
-            f"packets of {found.mtu_bytes} bytes are answered, those of {found.tried_bytes} never",
-            "no ICMP 'fragmentation needed' came back: a firewall drops it",
+            f"packets of {found.mtu_bytes} bytes are answered, those of {fails} never",
+            f"no ICMP '{too_big}' came back: a firewall drops it",
         ),
         next=(
             "try: sysctl -w net.ipv4.tcp_mtu_probing=1",
-            f"try: ip route change … mtu {found.mtu_bytes}, or let ICMP type 3 code 4 pass",
+            f"try: ip route change … mtu {found.mtu_bytes}, or let {_told_by(facts)} pass",
         ),
     )
+
+
+def _told_by(facts: LinkFacts) -> str:
+    """The message that a router tells a too large packet by (RFC 792, RFC 4443)."""
+    return "ICMPv6 type 2" if ":" in facts.address else "ICMP type 3 code 4"
 
 
 def jitter(facts: LinkFacts) -> Verdict | None:

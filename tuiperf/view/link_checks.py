@@ -391,7 +391,8 @@ def _mtu(facts: LinkFacts) -> tuple[str, Facts]:
     more.append(("probes", f"{path.method}, {path.error or f'up to {path.tried_bytes} bytes'}"))
     if path.mtu_bytes is None:
         return f"{top.mtu_bytes} here", tuple(more)
-    return f"{top.mtu_bytes} here, {path.mtu_bytes} on path", tuple(more)
+    at_least = "" if path.settled or path.black_hole else " or more"
+    return f"{top.mtu_bytes} here, {path.mtu_bytes}{at_least} on path", tuple(more)
 
 
 def _hops(facts: LinkFacts) -> tuple[str, Facts]:
