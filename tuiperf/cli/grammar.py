@@ -345,3 +345,12 @@ COMMANDS: dict[str, str] = {
     "version": "versions and what this system offers",
     "help": "this page",
 }
+
+OTHER_COMMANDS: dict[str, str] = {
+    "lab": "paths with known faults, made on this machine",
+    "link": "what cable, card and path say, without a test",
+    "learn": "lessons, with the numbers of your last run",
+    "completion": "what a shell needs to complete tuiperf's words",
+    "man": "the manual page, for man -l",
+}
+"""Commands with words of their own: each is a module beside this one with `run(words)`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from tuiperf.cli.grammar import COMMANDS, GROUPS, NOT_YET, Group, Option
+from tuiperf.cli.grammar import COMMANDS, GROUPS, NOT_YET, OTHER_COMMANDS, Group, Option
 
 WIDTH = 80
 _NAMES_WIDTH = 30
@@ -13,17 +13,28 @@ _USAGE = (
     ("tuiperf HOST [options]", "the same as tuiperf run HOST"),
     ("tuiperf run HOST [options]", COMMANDS["run"]),
     ("tuiperf demo [PROFILE]", COMMANDS["demo"]),
-    ("tuiperf lab --help", "paths with known faults, made on this machine"),
-    ("tuiperf link [IFACE|HOST]", "what cable, card and path say, without a test"),
+    ("tuiperf lab --help", OTHER_COMMANDS["lab"]),
+    ("tuiperf link [IFACE|HOST]", OTHER_COMMANDS["link"]),
+    ("tuiperf learn [N]", OTHER_COMMANDS["learn"]),
     ("tuiperf replay FILE", COMMANDS["replay"]),
     ("tuiperf -c HOST [options]", "as iperf3's client: options, text, JSON"),
     ("tuiperf -s [options]", "as iperf3's server"),
+    ("tuiperf completion SHELL", OTHER_COMMANDS["completion"]),
+    ("tuiperf man", OTHER_COMMANDS["man"]),
 )
-_EXAMPLES = (
+EXAMPLES = (
     ("tuiperf lab-b", "10 s of TCP from here to lab-b, live"),
     ("tuiperf lab-b -R -P 4", "lab-b sends, over 4 connections"),
     ("tuiperf '[2001:db8::7]:5300' -6", "IPv6, another port"),
     ("tuiperf -c lab-b -t 30 -J > run.json", "for scripts, as iperf3 -J"),
+)
+HOST_FORMS = (
+    "HOST is a name or an address: lab-b, lab-b:5300, 10.0.0.7, 2001:db8::7, [2001:db8::7]:5300, "
+    "fe80::1%eth0. A server is iperf3 -s or tuiperf -s."
+)
+UNITS = (
+    "k M G T behind a number, in either case: steps of 1024 for -n -k -l -w; for -b and --fq-rate "
+    "decimal bits, so that 10m and 10M are 10,000,000 bit/s."
 )
 
 
@@ -31,17 +42,15 @@ def page() -> str:
     """The whole page, with a line's end at its end."""
     lines = ["tuiperf: measures a network path as iperf3 does, and tells why it is slow.", ""]
     lines += [f"  {usage:<28}{words}" for usage, words in _USAGE]
-    lines += ["", "HOST is a name or an address: lab-b, lab-b:5300, 10.0.0.7, 2001:db8::7,"]
-    lines += ["[2001:db8::7]:5300, fe80::1%eth0. A server is iperf3 -s or tuiperf -s."]
+    lines += ["", *textwrap.wrap(HOST_FORMS, WIDTH, break_on_hyphens=False)]
     for group in GROUPS:
         if group is not NOT_YET:
             lines += ["", *_group(group)]
     lines += ["", f"{NOT_YET.title}:"]
     lines += _wrapped(", ".join(option.names[0] for option in NOT_YET.options))
-    lines += ["", "k M G T behind a number, in either case: steps of 1024 for -n -k -l -w; for"]
-    lines += ["-b and --fq-rate decimal bits, so that 10m and 10M are 10,000,000 bit/s."]
+    lines += ["", *textwrap.wrap(UNITS, WIDTH, break_on_hyphens=False)]
     lines += ["", "Examples"]
-    lines += [f"  {command:<38}{words}" for command, words in _EXAMPLES]
+    lines += [f"  {command:<38}{words}" for command, words in EXAMPLES]
     return "\n".join(lines) + "\n"
 
 

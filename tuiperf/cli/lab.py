@@ -48,7 +48,7 @@ def run(words: Sequence[str]) -> int:
     """Do what the words after `lab` ask for and return the exit code."""
     words, command = _split(words)
     try:
-        asked = _parser().parse_args(words)
+        asked = parser().parse_args(words)
         if command and asked.action != "run":
             raise UsageError(
                 0, f"'--' and a command belong to 'lab run', not to 'lab {asked.action}'"
@@ -81,7 +81,8 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(0, f"{message}; '{self.prog} --help' shows how")
 
 
-def _parser() -> _Parser:
+def parser() -> argparse.ArgumentParser:
+    """What may stand after `lab`."""
     parser = _Parser(prog="tuiperf lab", description=__doc__.splitlines()[0], allow_abbrev=False)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     words = {
@@ -126,7 +127,8 @@ def _add_properties(parser: argparse.ArgumentParser) -> None:
             text = f"and --far-{key.replace('_', '-')}" if side == "near" else argparse.SUPPRESS
             hosts.add_argument(f"--{option}", dest=f"{side} {key}", metavar="X", help=text)
     for side in SIDES:
-        hosts.add_argument(f"--{side}-ecn", dest=f"{side} ecn", action="store_true")
+        text = f"the {side} side asks for ECN and agrees to it"
+        hosts.add_argument(f"--{side}-ecn", dest=f"{side} ecn", action="store_true", help=text)
 
 
 def _table(asked: argparse.Namespace) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tuiperf.rules import expectation
 
 USAGE_CODE = 64  # EX_USAGE and its neighbours of sysexits.h
 INTERRUPTED_CODE = 130
-_ACTIONS = ("save", "diff", "cable-test")
+ACTIONS = ("save", "diff", "cable-test")
 
 _DESCRIPTION = """\
 Look at a link: carrier, speed, duplex, negotiation, errors, drops, offloads
@@ -40,9 +40,9 @@ Exit code: 0 fine, 1 something to look at, 2 a fault; 64 and above: no look."""
 def run(words: Sequence[str]) -> int:
     """Do what the words after `link` ask for and return the exit code."""
     try:
-        action = words[0] if words and words[0] in _ACTIONS else "check"
+        action = words[0] if words and words[0] in ACTIONS else "check"
         rest = list(words) if action == "check" else list(words[1:])
-        asked = _parser(action).parse_args(rest)
+        asked = parser(action).parse_args(rest)
         actions: dict[str, Callable[[argparse.Namespace], int]] = {
             "check": _check,
             "save": _save,
@@ -62,7 +62,8 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(0, f"{message}; 'tuiperf link --help' shows how")
 
 
-def _parser(action: str) -> _Parser:
+def parser(action: str) -> argparse.ArgumentParser:
+    """What may stand after `link`, by its action: check, save, diff or cable-test."""
     parser = _Parser(
         prog="tuiperf link" if action == "check" else f"tuiperf link {action}",
         description=_DESCRIPTION,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import errno
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tuiperf.cli.options import Invocation
     from tuiperf.cli.terminal import Opening
 
 INTERRUPTED_CODE = 130
 NO_SCREEN_CODE = 2
+OWN_WORDS = ("lab", "link", "learn", "completion", "man")
+"""Commands that read the words behind them by themselves (grammar.OTHER_COMMANDS)."""
+
 DISK_TROUBLE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 
 
@@ -45,18 +49,9 @@ def main(argv: Sequence[str]) -> int:
     """Do what the words ask for and return the exit code."""
     if list(argv) in (["--version"], ["-v"], ["version"]):
         return _version()
-    if list(argv[:1]) == ["lab"]:
-        from tuiperf.cli import lab
-
-        return lab.run(argv[1:])
-    if list(argv[:1]) == ["link"]:
-        from tuiperf.cli import link
-
-        return link.run(argv[1:])
-    if list(argv[:1]) == ["learn"]:
-        from tuiperf.cli import learn
-
-        return learn.run(argv[1:])
+    if argv and argv[0] in OWN_WORDS:
+        run: Callable[[Sequence[str]], int] = import_module(f"tuiperf.cli.{argv[0]}").run
+        return run(argv[1:])
     from tuiperf.cli.options import UsageError, parse
 
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tuiperf.cli import values
-from tuiperf.cli.grammar import COMMANDS, OPTIONS, Option
+from tuiperf.cli.grammar import COMMANDS, OPTIONS, OTHER_COMMANDS, Option
 from tuiperf.cli.scan import scan
 from tuiperf.cli.values import UsageError
 from tuiperf.engine.errors import EngineError, describe
@@ -18,7 +18,9 @@ __all__ = ["OPTIONS", "Invocation", "OutputSettings", "UsageError", "parse"]
 
 _HOW = "'tuiperf --help' shows how"
 _LIMITS = {"-t": "test.time_s", "-n": "test.total_bytes", "-k": "test.total_blocks"}
-_DEMO_TAKES = ("test.", "output.", "end.interval_s", "end.rcv_timeout_ms")
+DEMO_TAKES = ("test.", "output.", "end.interval_s", "end.rcv_timeout_ms")
+REPLAY_TAKES = ("output.",)
+"""Where the options go that these commands have."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,9 @@ def _refuse(line: _Line, command: str) -> None:
             raise UsageError(
                 13, f"{option.name} is not available in this version: {option.missing}"
             )
-        if command == "demo" and not all(each.startswith(_DEMO_TAKES) for each in option.targets):
+        if command == "demo" and not all(each.startswith(DEMO_TAKES) for each in option.targets):
             raise UsageError(0, f"demo runs its own server: {option.name} does not go with it")
-        if command == "replay" and not option.targets[0].startswith("output."):
+        if command == "replay" and not option.targets[0].startswith(REPLAY_TAKES):
             raise UsageError(
                 0, f"replay shows what was measured: {option.name} does not go with it"
             )
@@ -201,7 +203,7 @@ def _host_text(command: str, line: _Line) -> str:
         raise UsageError(2, f"run needs a HOST: tuiperf run HOST; {_HOW}")
     word = line.words.pop(0)
     alike = 0.6 if line.words else 0.8
-    near = difflib.get_close_matches(word, list(COMMANDS), 1, alike)
+    near = difflib.get_close_matches(word, [*COMMANDS, *OTHER_COMMANDS], 1, alike)
     if near and line.first not in COMMANDS:
         if line.words:
             raise UsageError(0, f"unknown command '{word}'; did you mean '{near[0]}'?")
