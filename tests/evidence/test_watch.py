@@ -117,6 +117,43 @@ def test_an_interface_that_goes_while_it_is_watched() -> None:
     assert ("interface", "fault") in [(each.what, each.level) for each in news]
 
 
+def test_an_interface_that_is_plugged_in_again() -> None:
+    with spaces(1) as (here,):
+        here.ip("link add d0 type veth peer name d1")
+        device = device_of(here, "d0")
+        watching = here.do(lambda: Watch(device, virtual=True).__enter__())
+        try:
+            here.ip("link del d0")
+            gone = _until_news(here, watching)
+            here.ip("link add filler type veth peer name filler1")  # it takes the next numbers
+            here.ip("link add d0 type veth peer name d1")
+            back = _until_news(here, watching)
+            here.ip("link set d1 up")
+            here.ip("link set d0 up")
+            up = _until_news(here, watching)
+        finally:
+            here.do(watching.__exit__)
+    assert [(each.what, each.level) for each in gone] == [("interface", "fault")]
+    assert [each.text for each in back] == ["the interface is back, without a carrier"]
+    assert "switched on" in [each.text for each in up]
+
+
+def test_news_of_other_interfaces_are_not_its_own() -> None:
+    with spaces(1) as (here,):
+        here.ip("link add d0 type veth peer name d1")
+        here.ip("link add other type veth peer name other1")
+        device = device_of(here, "d0")
+        watching = here.do(lambda: Watch(device, virtual=True).__enter__())
+        try:
+            here.ip("link set other up")
+            others = here.do(watching._heard)
+            here.ip("link set d0 up")
+            own = here.do(watching._heard)
+        finally:
+            here.do(watching.__exit__)
+    assert (others, own) == (False, True)
+
+
 def test_rates_of_a_real_device() -> None:
     with spaces(2) as (here, there):
         wire(here, there, "10.0.0.1/24", "10.0.0.2/24")

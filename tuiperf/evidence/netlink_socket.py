@@ -79,7 +79,12 @@ class Netlink:
         raise OSError(errno.EMSGSIZE, "the kernel's answer has no end")
 
     def join(self, groups: Sequence[int]) -> None:
-        """Hear the notifications of these multicast groups."""
+        """Hear the notifications of these multicast groups.
+
+        A socket without an address would hear none: it looks like the kernel, who sends them.
+        """
+        if self.socket.getsockname()[0] == 0:
+            self.socket.bind((0, 0))
         for group in groups:
             self.socket.setsockopt(_SOL_NETLINK, _ADD_MEMBERSHIP, struct.pack("=I", group))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import select
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from . import counters, ethtool, ethtool_reader, interfaces
 from .counters import Counts
 from .ethtool import LinkModes, known_speed
 from .gaps import Gaps
-from .interfaces import LINK_GROUP, Interface
+from .interfaces import LINK_GROUP, RTM_DELLINK, RTM_NEWLINK, Interface
+from .netlink import Message
 from .netlink_socket import NETLINK_ROUTE, Generic, Netlink
 
 INTERVAL_S = 1.0
@@ -81,14 +83,25 @@ class Watch:
         kernel.join(groups)
         self._poll.register(kernel.socket, select.POLLIN)
 
+    def _heard(self) -> bool:
+        """Take the kernel's notifications; True when one of them is about this device."""
+        own = False
+        for kernel in self._sockets:
+            with contextlib.suppress(OSError):
+                while news := kernel.heard():
+                    own = own or any(self._is_own(each) for each in news)
+        return own
+
+    def _is_own(self, news: Message) -> bool:
+        if news.type not in (RTM_NEWLINK, RTM_DELLINK):
+            return True  # one of ethtool's, and rare
+        told = interfaces.decode(news.body)
+        return told is None or told.index == self._device.index or told.name == self._device.name
+
     def wait(self, limit_s: float = INTERVAL_S) -> list[Change]:
         """Wait for news or for the next look, and return what has changed; often nothing."""
         wait_s = max(0.0, min(limit_s, self._due_s - time.monotonic()))
-        heard = bool(self._poll.poll(wait_s * 1e3))
-        for kernel in self._sockets:
-            with contextlib.suppress(OSError):
-                while kernel.heard():
-                    continue
+        heard = bool(self._poll.poll(wait_s * 1e3)) and self._heard()
         if not heard and time.monotonic() < self._due_s:
             return []
         self._due_s = time.monotonic() + INTERVAL_S
@@ -96,12 +109,21 @@ class Watch:
         return changes(before, self.state, time.time())
 
     def _read(self) -> State:
-        found = interfaces.read_one(self._device.index)
+        found = interfaces.read_one(self._device.index) or self._anew()
         if found is None:
             gone = Interface(self._device.index, self._device.name, enabled=None, carrier=None)
             return State(gone, LinkModes())
         modes = LinkModes() if self._virtual else _modes(found.name)
         return State(found, modes, counters.take(found, Gaps()))
+
+    def _anew(self) -> Interface | None:
+        """The device under its name, after it was plugged in again and got another number."""
+        try:
+            found = interfaces.read_one(socket.if_nametoindex(self._device.name))
+        except OSError:
+            return None
+        self._device = found or self._device
+        return found
 
 
 def _modes(name: str) -> LinkModes:
@@ -121,8 +143,14 @@ def changes(before: State, after: State, time_s: float) -> list[Change]:
     def tell(what: str, level: str, text: str) -> None:
         found.append(Change(time_s, what, level, text))
 
-    if new.carrier is None and old.carrier is not None:
-        tell("interface", "fault", "the interface is gone")
+    if _is_gone(new):
+        if not _is_gone(old):
+            tell("interface", "fault", "the interface is gone")
+        return found
+    if _is_gone(old) or new.index != old.index:
+        speed = f", {_speed(after.modes)}" if new.carrier and _speed(after.modes) else ""
+        state = f"with a carrier{speed}" if new.carrier else "without a carrier"
+        tell("interface", "ok" if new.carrier else "look", f"the interface is back, {state}")
         return found
     if old.enabled != new.enabled:
         tell("enabled", "ok" if new.enabled else "fault", f"switched {_on(new.enabled)}")
@@ -141,6 +169,10 @@ def changes(before: State, after: State, time_s: float) -> list[Change]:
         if window.nic.get(name):
             tell(name, "fault", f"{window.nic[name]} {words} in {window.seconds:.1f} s")
     return found
+
+
+def _is_gone(interface: Interface) -> bool:
+    return interface.carrier is None and interface.enabled is None
 
 
 def _flaps(old: Interface, new: Interface) -> int:
