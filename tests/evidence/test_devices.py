@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -110,6 +111,21 @@ def test_what_no_device_here_has(space: Space) -> None:
     assert gaps.all()[0].what == "optical power"
     assert space.do(lambda: wifi.read(interface.index, Gaps())) is None
     assert ethtool.statistics == {}
+
+
+def test_its_other_names(space: Space) -> None:
+    space.ip("link property add dev w0 altname the-long-name-of-w0")
+    found = by_name(space.do(lambda: interfaces.read(Gaps())), "the-long-name-of-w0")
+    assert found is not None
+    assert (found.name, found.other_names) == ("w0", ("the-long-name-of-w0",))
+
+
+def test_one_that_is_gone_is_not_looked_for_in_another_namespace(space: Space) -> None:
+    assert space.do(lambda: interfaces.read_one(1)) is not None
+    assert space.do(lambda: interfaces.read_one(99_999)) is None
+    host = next(each for each in interfaces.from_sysfs() if not each.loopback)
+    assert interfaces.is_in_sysfs(host)
+    assert not interfaces.is_in_sysfs(replace(host, index=99_999)), "a name says too little"
 
 
 def test_an_interface_that_is_not_there(space: Space) -> None:

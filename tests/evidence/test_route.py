@@ -31,6 +31,21 @@ def message(type_: int = 1, *attributes: bytes) -> bytes:
     return struct.pack("=8BI", socket.AF_INET, 32, 0, 0, 254, 0, 0, type_, 0) + b"".join(attributes)
 
 
+def test_the_link_of_an_address_is_kept() -> None:
+    assert route.resolve("fe80::1%lo") == ("fe80::1%lo", "")
+    assert route.resolve("::1") == ("::1", "")
+    assert route.resolve("fe80::1%no-such-link")[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [("fe80::1", True), ("febf::1%eth0", True), ("fec0::1", False), ("fe8::1", False)],
+)
+def test_which_addresses_need_a_link(address: str, local: bool) -> None:
+    assert route.is_link_local(address) is local
+    assert not route.is_link_local("169.254.1.1")
+
+
 def test_a_route_with_a_gateway_and_an_mtu() -> None:
     found = route.decode(
         message(

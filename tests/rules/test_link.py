@@ -16,6 +16,7 @@ from tuiperf.evidence.cpu import CoreLoad, Cpu
 from tuiperf.evidence.ethtool import Driver, Features, Fec, LinkInfo, LinkState, Rings
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.gaps import Gap
+from tuiperf.evidence.gather import _gone
 from tuiperf.evidence.hops import Hop, Hops
 from tuiperf.evidence.interfaces import Interface
 from tuiperf.evidence.latency import Latency
@@ -83,6 +84,19 @@ class TestCarrier:
 
     def test_nothing_else_is_said_of_a_dead_link(self) -> None:
         assert ids(check(interface={"carrier": False}, modes={"autoneg": False})) == ["no-carrier"]
+
+    def test_an_interface_that_is_gone(self) -> None:
+        verdict = first(_gone(check(), "eth0"))
+        assert (verdict.id, verdict.level) == ("interface-gone", Level.FAULT)
+        assert ids(_gone(check(), "eth0")) == ["interface-gone"]
+
+    @pytest.mark.parametrize(
+        ("made", "words"),
+        [("bridge", "none of its members is up"), ("tun", "no program has it open")],
+    )
+    def test_what_a_virtual_device_lacks(self, made: str, words: str) -> None:
+        facts = check(interface={"kind": made, "bus": "", "carrier": False})
+        assert words in first(facts).claim
 
 
 class TestDuplex:
@@ -376,6 +390,12 @@ class TestPath:
         assert (first(facts).id, first(facts).level) == ("gateway-silent", Level.FAULT)
         assert ids(check(gateway_state="stale", gateway_latency=silent)) == ["link-fine"]
 
+    def test_lost_probes_are_not_steady(self) -> None:
+        some = Latency("icmp", 10, (12.0,) * 8)
+        verdict = first(towards(latency=some))
+        assert (verdict.id, verdict.level, verdict.short) == ("lost-probes", Level.LOOK, "2 of 10")
+        assert ids(towards(latency=Latency("icmp", 10, (12.0,) * 9))) == ["link-fine"]
+
     def test_a_host_that_does_not_answer(self) -> None:
         facts = towards(
             latency=Latency("icmp", 10),
@@ -422,10 +442,36 @@ class TestWhatIsNotJudged:
 
     def test_a_container_says_whose_link_it_is(self) -> None:
         facts = check(
-            interface={"kind": "veth", "bus": ""},
+            interface={"kind": "veth", "bus": "", "lower_elsewhere": True},
             surroundings=Surroundings(container="Docker"),
         )
         assert "Docker's container: the host's own link cannot be seen" in first(facts).claim
+
+    @pytest.mark.parametrize(
+        ("interface", "driver", "words"),
+        [
+            ({"kind": "", "bus": "virtio"}, "virtio_net", "The hypervisor knows the cable"),
+            ({"kind": "", "bus": "pci"}, "ixgbevf", "The host that owns the card"),
+            ({"kind": "", "bus": "", "loopback": True}, None, "no cable, so there is nothing"),
+            ({"kind": "dummy", "bus": ""}, "dummy", "no cable, so there is nothing"),
+            ({"kind": "tun", "bus": ""}, "tun", "Another interface carries its packets"),
+            ({"kind": "wireguard", "bus": ""}, "wireguard", "Another interface carries"),
+            ({"kind": "veth", "bus": ""}, "veth", "this host's processor is its only limit"),
+            (
+                {"kind": "veth", "bus": "", "lower_elsewhere": True},
+                "veth",
+                "If this is a container, the host's own link cannot be seen",
+            ),
+        ],
+    )
+    def test_who_knows_more_of_it(
+        self, interface: dict[str, Any], driver: str | None, words: str
+    ) -> None:
+        facts = check(interface=interface, ethtool={"driver": Driver(driver)})
+        assert [each.id for each in judge_link(facts)] == ["virtual-link"]
+        assert words in first(facts).claim
+        expected = first(replace(facts, expected="1G/full"))
+        assert "which has no speed of its own" in expected.claim
 
     def test_this_host_itself(self) -> None:
         facts = towards(

@@ -42,7 +42,7 @@ class MadeSource:
     def changes(self, facts: LinkFacts, stopped: threading.Event) -> Iterator[list[Change]]:
         yield list(self._changes)
 
-    def again(self, facts: LinkFacts, plan: Plan) -> LinkFacts:
+    def again(self, facts: LinkFacts) -> LinkFacts:
         return facts
 
     def rates(self, facts: LinkFacts) -> list[Rates]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,11 +25,18 @@ def read() -> Surroundings:
     return Surroundings(
         container_of(
             [path for path in _MARKS if Path(path).exists()],
-            files.text("/run/systemd/container", 64) or "",
+            files.text("/run/systemd/container", 64) or _by_environment(),
             files.text("/proc/1/cgroup", 4096) or "",
         ),
         hypervisor_of(files.text("/proc/cpuinfo", 8192) or ""),
     )
+
+
+def _by_environment() -> str:
+    """What a container's own processes are told: by Kubernetes, by systemd, Podman and LXC."""
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "Kubernetes"
+    return os.environ.get("container", "")[:32]  # noqa: SIM112
 
 
 def container_of(marks: list[str], systemd: str, groups: str) -> str:

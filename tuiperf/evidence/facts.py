@@ -63,6 +63,7 @@ class LinkFacts:
     hops: Hops | None = None
     port: Port | None = None
     gaps: tuple[Gap, ...] = ()
+    gone: str = ""  # the interface that vanished while it was looked at
     pending: tuple[str, ...] = STAGES
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from . import (
     container,
@@ -26,6 +25,7 @@ from . import (
     route,
     wifi,
 )
+from .ethtool import Ethtool
 from .facts import STAGES, LinkFacts
 from .gaps import Gaps
 from .interfaces import Interface, by_index, by_name
@@ -72,28 +72,49 @@ def gather(plan: Plan, sleep: Sleep = time.sleep) -> Iterator[LinkFacts]:
             facts = read(facts, plan, gaps)
         facts = replace(facts, gaps=gaps.all(), pending=STAGES[STAGES.index(stage) + 1 :])
         yield facts
+    if plan.quick:
+        yield replace(facts, gaps=gaps.all(), pending=())
+        return
     sleep(max(0.0, before.t_s + plan.window_s - time.monotonic()))
-    yield _closed(facts, plan, before, cores, gaps)
+    yield _closed(facts, before, cores, gaps)
 
 
 def _closed(
-    facts: LinkFacts,
-    plan: Plan,
-    before: counters.Counts,
-    cores: Sequence[cpu.CoreTimes],
-    gaps: Gaps,
+    facts: LinkFacts, before: counters.Counts, cores: Sequence[cpu.CoreTimes], gaps: Gaps
 ) -> LinkFacts:
+    """The window's end: what was counted in it, and how the device stands now."""
     assert facts.device is not None
-    if not plan.quick:
-        after = counters.take(facts.device, gaps)
-        load = cpu.loads(cores, cpu.times(gaps))
-        facts = replace(
-            facts,
-            totals=after,
-            window=counters.difference(before, after),
-            cpu=replace(facts.cpu, loads=load),
-        )
-    return replace(facts, gaps=gaps.all(), pending=())
+    after = counters.take(facts.device, gaps)
+    facts = again(facts, gaps)
+    if facts.gone:
+        return replace(facts, gaps=gaps.all(), pending=())
+    return replace(
+        facts,
+        totals=after,
+        window=counters.difference(before, after),
+        cpu=replace(facts.cpu, loads=cpu.loads(cores, cpu.times(gaps))),
+        gaps=gaps.all(),
+        pending=(),
+    )
+
+
+def again(facts: LinkFacts, gaps: Gaps) -> LinkFacts:
+    """What the device tells now, in place of what it told before; or that it is gone."""
+    top = facts.interface
+    if top is None or facts.device is None:
+        return facts
+    known = interfaces.read(gaps)
+    here = by_index(known, top.index) or by_name(known, top.name)
+    if here is None:
+        return _gone(facts, top.name)
+    return look(replace(_down(facts, here, known), gone=""), gaps)
+
+
+def _gone(facts: LinkFacts, name: str) -> LinkFacts:
+    """Facts of what is no longer there: nothing that was true of it is told any more."""
+    assert facts.device is not None
+    device = replace(facts.device, enabled=None, carrier=None)
+    return replace(facts, gone=name, device=device, link=None, ethtool=Ethtool(), window=None)
 
 
 def find(plan: Plan, gaps: Gaps) -> LinkFacts:
@@ -128,6 +149,10 @@ def _towards(facts: LinkFacts, plan: Plan, known: Sequence[Interface], gaps: Gap
         return replace(facts, problem=problem)
     way = route.towards(address, gaps)
     facts = replace(facts, host=plan.asked, address=address, route=way)
+    if route.is_link_local(address) and "%" not in address:
+        scoped = f"{address}%{way.device or 'eth0'}"
+        problem = f"{address} is valid on one link alone: say on which, as {scoped}"
+        return replace(facts, problem=problem)
     interface = by_index(known, way.device_index) or by_name(known, way.device)
     if interface is None:
         why = way.refusal or "the route names no interface"
@@ -158,11 +183,12 @@ def look(facts: LinkFacts, gaps: Gaps) -> LinkFacts:
     device = facts.device
     told = ethtool_reader.read(device.name, gaps)
     radio = wifi.read(device.index, gaps)
+    own = interfaces.is_in_sysfs(device)
     link = normalise(
         device,
         told,
-        wireless=radio is not None or Path(f"/sys/class/net/{device.name}/phy80211").exists(),
-        fallback=ethtool_reader.modes_of_sysfs(device.name),
+        wireless=radio is not None or (own and interfaces.has_radio(device)),
+        fallback=ethtool_reader.modes_of_sysfs(device.name) if own else None,
     )
     plugged = told.info.port in ("fibre", "direct attach copper", "other", None)
     optics = module.read(device.name, gaps) if plugged and link.speed.value != "virtual" else None
@@ -208,7 +234,7 @@ def _latency(facts: LinkFacts, plan: Plan, gaps: Gaps) -> LinkFacts:
 
 def _scoped(address: str, facts: LinkFacts) -> str:
     """A link-local IPv6 address needs the interface's name (RFC 4007)."""
-    link_local = address.lower().startswith(("fe8", "fe9", "fea", "feb"))
+    link_local = route.is_link_local(address)
     return f"{address}%{facts.interface.name}" if link_local and facts.interface else address
 
 

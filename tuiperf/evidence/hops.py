@@ -135,7 +135,7 @@ def _send(probe: socket.socket, address: str, port: int, distance: int) -> float
         limit = (socket.IPPROTO_IP, probing.IP_TTL, struct.pack("=i", distance))
     for attempt in range(4):
         try:
-            probe.sendmsg([struct.pack("!I", distance)], [limit], 0, (address, port))
+            probe.sendmsg([struct.pack("!I", distance)], [limit], 0, probing.place(address, port))
             break
         except OSError as error:
             if error.errno not in _OF_EARLIER_PROBES or attempt == 3:

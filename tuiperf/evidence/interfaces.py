@@ -5,6 +5,7 @@ Layouts: include/uapi/linux/if_link.h, Documentation/networking/statistics.rst. 
 
 from __future__ import annotations
 
+import errno
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +13,14 @@ from pathlib import Path
 
 from . import files
 from .gaps import Gaps
-from .netlink import attributes, flag, string, unsigned
+from .netlink import attributes, each_attribute, flag, string, unsigned
 from .netlink_socket import NETLINK_ROUTE, Netlink
 
 RTM_NEWLINK, RTM_DELLINK, _RTM_GETLINK = 16, 17, 18
 LINK_GROUP = 1  # RTNLGRP_LINK
 _UP, _RUNNING, _LOOPBACK = 0x1, 0x40, 0x8
+
+_SYSFS = "/sys/class/net"
 
 _HEADER = struct.Struct("=BxHiII")
 
@@ -77,6 +80,7 @@ class Interface:
     index: int
     name: str
     kind: str = ""
+    other_names: tuple[str, ...] = ()
     enabled: bool | None = None  # by its administrator
     carrier: bool | None = None
     loopback: bool = False
@@ -113,11 +117,13 @@ def read(gaps: Gaps) -> tuple[Interface, ...]:
 
 
 def read_one(index: int) -> Interface | None:
-    """One interface again, for a second look at its counters."""
+    """One interface again, for a second look at its counters; None when it is gone."""
     try:
         with Netlink(NETLINK_ROUTE) as kernel:
             bodies = kernel.ask(_RTM_GETLINK, _HEADER.pack(0, 0, index, 0, 0))
-    except (OSError, struct.error):
+    except (OSError, struct.error) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENODEV:
+            return None
         return next((each for each in from_sysfs() if each.index == index), None)
     return decode(bodies[0]) if bodies else None
 
@@ -140,6 +146,7 @@ def decode(body: bytes) -> Interface | None:
     return Interface(
         index=index,
         name=name,
+        other_names=_other_names(found.get(52, b"")),
         kind=kind,
         enabled=bool(flags & _UP),
         carrier=bool(flags & _RUNNING) if carrier is None else carrier,
@@ -165,6 +172,15 @@ def decode(body: bytes) -> Interface | None:
     )
 
 
+def _other_names(properties: bytes) -> tuple[str, ...]:
+    """Longer names that udev and administrators give besides (IFLA_ALT_IFNAME)."""
+    return tuple(
+        name
+        for type_, value in each_attribute(properties)
+        if type_ == 53 and (name := string(value))
+    )
+
+
 def statistics(data: bytes) -> dict[str, int]:
     """struct rtnl_link_stats64 by names; as many as the kernel gave."""
     count = min(len(data) // 8, len(COUNTERS))
@@ -181,7 +197,17 @@ def _bond_mode(number: int | None) -> str:
     return _BOND_MODES[number] if number < len(_BOND_MODES) else f"mode {number}"
 
 
-def from_sysfs(root: str | Path = "/sys/class/net") -> tuple[Interface, ...]:
+def is_in_sysfs(interface: Interface) -> bool:
+    """True when sysfs means this one: its mount may be another network namespace's."""
+    return files.number(f"{_SYSFS}/{interface.name}/ifindex") == interface.index
+
+
+def has_radio(interface: Interface) -> bool:
+    """True for what sysfs calls Wi-Fi."""
+    return Path(f"{_SYSFS}/{interface.name}/phy80211").exists()
+
+
+def from_sysfs(root: str | Path = _SYSFS) -> tuple[Interface, ...]:
     """What sysfs tells of all interfaces, for systems without netlink."""
     try:
         paths = sorted(Path(root).iterdir())[:4096]
@@ -237,7 +263,7 @@ def _bus_of_sysfs(path: Path) -> str:
 
 
 def by_name(interfaces: Iterable[Interface], name: str) -> Interface | None:
-    return next((each for each in interfaces if each.name == name), None)
+    return next((each for each in interfaces if name in (each.name, *each.other_names)), None)
 
 
 def by_index(interfaces: Iterable[Interface], index: int | None) -> Interface | None:

@@ -86,7 +86,7 @@ def measure(
 def _by_icmp(address: str, probes: int, spacing_s: float, wait_s: float) -> Latency:
     probe, raw = probing.echo_socket(address)
     with probe:
-        probe.connect((address, 0))
+        probe.connect(probing.place(address, 0))
         with contextlib.suppress(OSError):
             probing.want_errors(probe)
         identifier = os.getpid() & 0xFFFF
@@ -117,7 +117,8 @@ def _by_udp(address: str, _: int, probes: int, spacing_s: float, wait_s: float) 
             probing.want_errors(probe)
 
             def send(number: int) -> int:
-                return probe.sendto(struct.pack("!I", number), (address, _UDP_PORT + number))
+                place = probing.place(address, _UDP_PORT + number)
+                return probe.sendto(struct.pack("!I", number), place)
 
             def receive() -> int | None:
                 queued = probing.next_error(probe)
@@ -196,7 +197,7 @@ def _connect(address: str, port: int, wait_s: float) -> int:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         probe.settimeout(wait_s)
         try:
-            probe.connect((address, port))
+            probe.connect(probing.place(address, port))
         except TimeoutError:
             return errno.ETIMEDOUT
         except OSError as error:

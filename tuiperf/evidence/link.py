@@ -47,10 +47,10 @@ VIRTUAL_DRIVERS: dict[str, str] = {
     "gve": "a cloud's virtual card (Google)",
     "gvnic": "a cloud's virtual card (Google)",
     "mana": "a cloud's virtual card (Microsoft)",
-    "ixgbevf": "a part of a card that others share (virtual function)",
-    "iavf": "a part of a card that others share (virtual function)",
-    "i40evf": "a part of a card that others share (virtual function)",
-    "igbvf": "a part of a card that others share (virtual function)",
+    "ixgbevf": "a part of a shared card (virtual function)",
+    "iavf": "a part of a shared card (virtual function)",
+    "i40evf": "a part of a shared card (virtual function)",
+    "igbvf": "a part of a shared card (virtual function)",
     "veth": "one end of a pair inside this host (veth)",
     "tun": "a program's own interface (TUN or TAP)",
     "ifb": "a queue inside this host (ifb)",
@@ -69,7 +69,7 @@ _VIRTUAL_KINDS = {
     "wireguard": "a tunnel (WireGuard)",
     "bridge": "a bridge without a member that is hardware",
 }
-_TUNNELS = ("vxlan", "geneve", "gre", "gretap", "ip6gre", "ipip", "sit", "ip6tnl", "xfrm", "vti")
+TUNNELS = ("vxlan", "geneve", "gre", "gretap", "ip6gre", "ipip", "sit", "ip6tnl", "xfrm", "vti")
 _VIRTUAL_BUSES = ("virtio", "xen", "vmbus")
 
 
@@ -149,7 +149,7 @@ def classify(
     if wireless:
         return DeviceClass.WIRELESS, "Wi-Fi"
     if kind:
-        tunnel = "a tunnel" if kind in _TUNNELS else "a virtual interface"
+        tunnel = "a tunnel" if kind in TUNNELS else "a virtual interface"
         return DeviceClass.VIRTUAL, _VIRTUAL_KINDS.get(kind, f"{tunnel} ({kind})")
     if driver in VIRTUAL_DRIVERS:
         return DeviceClass.VIRTUAL, VIRTUAL_DRIVERS[driver]

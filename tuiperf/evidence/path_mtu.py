@@ -71,7 +71,7 @@ class _Probe:
             probing.want_errors(self.socket)
             probing.never_fragment(self.socket)
             if self.method == "icmp":
-                self.socket.connect((address, 0))
+                self.socket.connect(probing.place(address, 0))
         except OSError:
             self.socket.close()
             raise
@@ -106,8 +106,8 @@ class _Probe:
                 probing.echo_request(self.family, self._identifier, self._number, inside_bytes)
             )
         else:
-            port = _FIRST_PORT + self._number
-            self.socket.sendto(bytes(max(0, inside_bytes - 8)), (self._address, port))
+            place = probing.place(self._address, _FIRST_PORT + self._number)
+            self.socket.sendto(bytes(max(0, inside_bytes - 8)), place)
 
     def _is_recent(self, number: int) -> bool:
         """True for a packet of the size that is being tried."""

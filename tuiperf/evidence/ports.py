@@ -49,7 +49,7 @@ def look(address: str, number: int, *, wait_s: float = 1.0, ask: bool = True) ->
     try:
         with socket.socket(probing.family_of(address), socket.SOCK_STREAM) as probe:
             probe.settimeout(wait_s)
-            probe.connect((address, number))
+            probe.connect(probing.place(address, number))
             rtt_ms = (time.monotonic() - begun_s) * 1e3
             answer = _greet(probe, min(wait_s, 0.6)) if ask else None
             return opened(number, rtt_ms, answer, asked=ask)

@@ -11,6 +11,7 @@ import socket
 import struct
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 IP_RECVERR, IPV6_RECVERR = 11, 25
 IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, PMTUDISC_PROBE = 10, 23, 3
@@ -129,6 +130,14 @@ def _address(data: bytes) -> str:
 
 def family_of(address: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def place(address: str, port: int) -> tuple[Any, ...]:
+    """A socket's address; "fe80::1%eth0" says by its end which link is meant. Raises OSError."""
+    if ":" not in address:
+        return address, port
+    plain, _, scope = address.partition("%")
+    return plain, port, 0, socket.if_nametoindex(scope) if scope else 0
 
 
 def echo_socket(address: str) -> tuple[socket.socket, bool]:

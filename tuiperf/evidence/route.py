@@ -6,13 +6,15 @@ Layouts: include/uapi/linux/rtnetlink.h, neighbour.h. Decoding is pure; readers 
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 import struct
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
-from . import files
+from . import files, probing
 from .gaps import Gaps, reason
 from .netlink import attribute, attributes, unsigned
 from .netlink_socket import NETLINK_ROUTE, Netlink
@@ -59,7 +61,7 @@ def resolve(host: str, family: int = 0, timeout_s: float = RESOLVE_S) -> tuple[s
     def ask() -> None:
         try:
             found = socket.getaddrinfo(host, None, family, socket.SOCK_DGRAM)
-            answer.append((str(found[0][4][0]), ""))
+            answer.append((_in_figures(found[0][4]), ""))
         except (OSError, UnicodeError) as error:
             why = error.strerror if isinstance(error, OSError) else None
             answer.append(("", (why or "no valid name").lower()))
@@ -70,6 +72,18 @@ def resolve(host: str, family: int = 0, timeout_s: float = RESOLVE_S) -> tuple[s
     if not answer:
         return "", f"its name was not resolved within {timeout_s:g} s"
     return answer[0]
+
+
+def _in_figures(place: tuple[Any, ...]) -> str:
+    """A socket's address without its port; one that is valid on one link alone names that link."""
+    address, scope = str(place[0]), place[3] if len(place) > 3 else 0
+    return f"{address}%{socket.if_indextoname(scope)}" if scope and "%" not in address else address
+
+
+def is_link_local(address: str) -> bool:
+    """fe80::/10, an address that exists on every link: it says nothing without one (RFC 4007)."""
+    plain = address.partition("%")[0]
+    return ":" in plain and ipaddress.ip_address(plain).is_link_local
 
 
 def towards(address: str, gaps: Gaps) -> Route:
@@ -141,7 +155,7 @@ def _by_socket(address: str, family: int) -> Route:
     """What a connected UDP socket tells: the source address; the device by /proc/net/route."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((address, 9))
+            probe.connect(probing.place(address, 9))
             source = str(probe.getsockname()[0])
     except OSError as error:
         return Route(destination=address, refusal=reason(error))

@@ -11,7 +11,7 @@ from typing import Any
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.gaps import rights_missing
 
-from . import link_cable, link_host, link_path
+from . import link_cable, link_host, link_path, link_virtual
 from .expectation import speed
 from .link_signs import is_cable, name
 from .verdict import Confidence, Level, Verdict
@@ -19,6 +19,7 @@ from .verdict import Confidence, Level, Verdict
 Rule = Callable[[LinkFacts], Verdict | None]
 
 RULES: tuple[Rule, ...] = (
+    link_cable.gone,
     link_cable.no_carrier,
     link_cable.weak_optics,
     link_cable.flapping,
@@ -41,10 +42,11 @@ RULES: tuple[Rule, ...] = (
     link_path.unreachable,
     link_path.black_hole,
     link_path.mtu_differs,
+    link_path.lost_probes,
     link_path.jitter,
     link_host.small_buffers,
     link_host.shared_medium,
-    link_host.virtual_link,
+    link_virtual.virtual_link,
     link_path.port_closed,
 )
 

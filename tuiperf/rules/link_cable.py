@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tuiperf.evidence import link_modes
 from tuiperf.evidence.facts import LinkFacts
+from tuiperf.evidence.interfaces import Interface
 from tuiperf.evidence.link import DeviceClass, members_down
 
 from . import expectation
@@ -25,6 +26,23 @@ FLAPS_LEAST = 5
 FLAPS_AN_HOUR = 1.0
 SLOW_MBPS = 100
 """Today no partner offers so little by itself: an old port, or one that was set so."""
+
+
+def gone(facts: LinkFacts) -> Verdict | None:
+    """The interface was there when the look began, and is not any more."""
+    if not facts.gone:
+        return None
+    return Verdict(
+        id="interface-gone",
+        level=Level.FAULT,
+        confidence=Confidence.HIGH,
+        title="Interface is gone",
+        short=facts.gone,
+        claim=f"{facts.gone} vanished while it was looked at: its card was unplugged, its driver "
+        "gave up, or somebody removed it.",
+        because=("the kernel does not know it any more",),
+        next=("look: dmesg | tail", "look: ip -br link"),
+    )
 
 
 def no_carrier(facts: LinkFacts) -> Verdict | None:
@@ -47,7 +65,7 @@ def no_carrier(facts: LinkFacts) -> Verdict | None:
         )
     why = facts.ethtool.state.why_down
     cable = facts.link is not None and facts.link.device_class is DeviceClass.PHYSICAL
-    likely = "the cable, the far port, or its power" if cable else "its other end is down"
+    likely = "the cable, the far port, or its power" if cable else _other_end(device)
     return Verdict(
         id="no-carrier",
         level=Level.FAULT,
@@ -66,6 +84,16 @@ def no_carrier(facts: LinkFacts) -> Verdict | None:
         ),
         qualifier=(("kind", "no-cable" if facts.ethtool.state.no_cable else "no-partner"),),
     )
+
+
+def _other_end(device: Interface) -> str:
+    """What a virtual device without a carrier lacks."""
+    return {
+        "bridge": "none of its members is up",
+        "bond": "none of its members is up",
+        "tun": "no program has it open",
+        "vlan": "the interface below it is down",
+    }.get(device.kind, "its other end is down")
 
 
 def _first_words(text: str) -> str:
@@ -265,16 +293,24 @@ def not_as_expected(facts: LinkFacts) -> Verdict | None:
     ran, duplex = facts.link.speed_mbps, facts.link.duplex
     if ran == wanted.speed_mbps and wanted.duplex in (None, duplex):
         return None
-    found = f"{speed(ran)}, {duplex or 'unknown'} duplex" if ran else "a speed that is not known"
+    found = f"it has {speed(ran)}, {duplex or 'unknown'} duplex" if ran else _unknown_speed(facts)
     return Verdict(
         id="not-as-expected",
         level=Level.FAULT,
         confidence=Confidence.HIGH,
         title="Not as expected",
         short=f"{speed(ran)} {duplex or ''}".strip() if ran else "speed unknown",
-        claim=f"{name(facts)} was expected at {wanted}; it has {found}.",
+        claim=f"{name(facts)} was expected at {wanted}; {found}.",
         because=(f"expected by --expect {facts.expected}",),
     )
+
+
+def _unknown_speed(facts: LinkFacts) -> str:
+    if facts.link is not None and facts.link.device_class is DeviceClass.VIRTUAL:
+        return f"it is {facts.link.what}, which has no speed of its own"
+    if not is_up(facts):
+        return "it has no link"
+    return "its driver does not tell its speed"
 
 
 def flapping(facts: LinkFacts) -> Verdict | None:

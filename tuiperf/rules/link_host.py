@@ -7,7 +7,7 @@ from tuiperf.evidence.kernel import WINDOW_SHARE, bdp_bytes
 from tuiperf.evidence.link import DeviceClass
 
 from .expectation import speed
-from .link_signs import errors, is_cable, is_up, name
+from .link_signs import errors, is_cable, name
 from .quantities import line_rate, percent, size
 from .verdict import Confidence, Level, Verdict
 
@@ -295,30 +295,4 @@ def shared_medium(facts: LinkFacts) -> Verdict | None:
         claim=f"{name(facts)} is Wi-Fi: all share its air, and only one sends at a time{expected}.",
         because=(told,),
         next=("try: go nearer, use 5 or 6 GHz, or a cable",) if weak else (),
-    )
-
-
-def virtual_link(facts: LinkFacts) -> Verdict | None:
-    """A device without a cable of its own: its speed is not judged."""
-    if facts.link is None or facts.link.device_class is not DeviceClass.VIRTUAL:
-        return None
-    if facts.route is not None and facts.route.local:
-        return None
-    who = name(facts)
-    inside = facts.surroundings.container
-    where = (
-        f"This is {inside}'s container: the host's own link cannot be seen from in here"
-        if inside
-        else "The cable, its speed and its errors are known to the host below: ask there"
-    )
-    return Verdict(
-        id="virtual-link",
-        level=Level.PENDING,
-        confidence=Confidence.HIGH,
-        title="Virtual link",
-        short="not judged",
-        claim=f"{who} is {facts.link.what}. {where}.",
-        because=("its driver reports no speed of a cable, or an invented one",)
-        if is_up(facts)
-        else (),
     )

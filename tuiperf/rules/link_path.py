@@ -11,6 +11,8 @@ from .verdict import Confidence, Level, Verdict
 JITTER_LEAST_MS = 2.0
 JITTER_SHARE = 0.5
 ORDINARY_MTU = 1500
+LOST_LEAST = 2
+"""Lost probes that are worth a word: one may have been chance."""
 
 
 def gateway_silent(facts: LinkFacts) -> Verdict | None:
@@ -141,6 +143,24 @@ def black_hole(facts: LinkFacts) -> Verdict | None:
             "try: sysctl -w net.ipv4.tcp_mtu_probing=1",
             f"try: ip route change … mtu {found.mtu_bytes}, or let {_told_by(facts)} pass",
         ),
+    )
+
+
+def lost_probes(facts: LinkFacts) -> Verdict | None:
+    """Round trips of which some never came back, although nothing is being measured."""
+    found = facts.latency
+    if found is None or not found.rtts_ms or found.lost < LOST_LEAST:
+        return None
+    return Verdict(
+        id="lost-probes",
+        level=Level.LOOK,
+        confidence=Confidence.MEDIUM,
+        title="Probes are lost",
+        short=f"{found.lost} of {found.sent}",
+        claim=f"{found.lost} of {found.sent} probes to {facts.host} were not answered: packets are "
+        "lost at rest, or somebody limits how many pings are answered.",
+        because=(f"{found.sent} probes ({found.method}), {len(found.rtts_ms)} answers",),
+        next=(f"look: ping -c 100 -i 0.2 {facts.host}; a measurement tells which of the two",),
     )
 
 

@@ -18,7 +18,7 @@ from textual.screen import Screen
 
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.gaps import Gaps
-from tuiperf.evidence.gather import Plan, Sleep, find, gather, look
+from tuiperf.evidence.gather import Plan, Sleep, again, gather
 from tuiperf.evidence.link import DeviceClass
 from tuiperf.evidence.rates import Rates, RateSampler
 from tuiperf.evidence.watch import Change, Watch
@@ -60,7 +60,7 @@ class LinkSource(Protocol):
     def changes(self, facts: LinkFacts, stopped: threading.Event) -> Iterator[list[Change]]:
         """What changes afterwards, until `stopped`."""
 
-    def again(self, facts: LinkFacts, plan: Plan) -> LinkFacts:
+    def again(self, facts: LinkFacts) -> LinkFacts:
         """What the device tells now, in place of what it told before."""
 
     def rates(self, facts: LinkFacts) -> list[Rates]:
@@ -84,20 +84,8 @@ class Host:
             while not stopped.is_set():
                 yield watch.wait(0.5)
 
-    def again(self, facts: LinkFacts, plan: Plan) -> LinkFacts:
-        gaps = Gaps()
-        found = find(plan, gaps)
-        if found.problem or found.device is None:
-            return facts
-        kept = replace(
-            facts,
-            interface=found.interface,
-            device=found.device,
-            chain=found.chain,
-            members=found.members,
-            group=found.group,
-        )
-        return look(kept, gaps)
+    def again(self, facts: LinkFacts) -> LinkFacts:
+        return again(facts, Gaps())
 
     def rates(self, facts: LinkFacts) -> list[Rates]:
         if facts.device is None:
@@ -190,7 +178,7 @@ class LinkScreen(Screen[None]):
                 return
             self._inbox.extend(news)
             if news:
-                facts = self._source.again(facts, plan)
+                facts = self._source.again(facts)
                 self._inbox.append(facts)
 
     async def abandon(self) -> None:

@@ -104,6 +104,8 @@ def _why_not(kind: _Kind, facts: LinkFacts) -> str:
     gap = next((each for each in facts.gaps if each.what == kind.gap), None)
     if gap is not None:
         return "needs root" if gap.rights else gap.why
+    if facts.gone and (kind.cable or kind.stage in ("device", "counters")):
+        return "the interface is gone"
     if kind.stage == "counters" and facts.window is None:
         return "not watched (quick)"
     if kind.stage == "hops" and facts.hops is None:
@@ -378,7 +380,8 @@ def _round_trips(facts: LinkFacts) -> tuple[str, Facts]:
         ("least", f"{found.least_ms:.3f} ms, largest {max(found.rtts_ms):.3f} ms"),
     )
     jitter = f", ± {found.jitter_ms:.2f}" if found.jitter_ms is not None else ""
-    return f"{found.median_ms:.2f} ms{jitter}", more
+    lost = f", {found.lost} lost" if found.lost else ""
+    return f"{found.median_ms:.2f} ms{jitter}{lost}", more
 
 
 def _mtu(facts: LinkFacts) -> tuple[str, Facts]:
@@ -423,7 +426,14 @@ def _port(facts: LinkFacts) -> tuple[str, Facts]:
 _KINDS = (
     _Kind(
         "Carrier and duplex",
-        ("no-carrier", "duplex-mismatch", "half-duplex", "not-as-expected", "virtual-link"),
+        (
+            "interface-gone",
+            "no-carrier",
+            "duplex-mismatch",
+            "half-duplex",
+            "not-as-expected",
+            "virtual-link",
+        ),
         _carrier,
     ),
     _Kind("Negotiation", ("slower-than-offered", "forced-link"), _negotiation, cable=True),
@@ -448,7 +458,7 @@ _KINDS = (
     _Kind("MTU", ("mtu-differs", "mtu-blackhole"), _mtu, "as expected", "path"),
     _Kind(
         "Idle RTT and jitter",
-        ("unreachable", "jitter"),
+        ("unreachable", "lost-probes", "jitter"),
         _round_trips,
         "steady",
         "latency",
