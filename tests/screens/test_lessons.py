@@ -14,6 +14,8 @@ from tuiperf.lessons.text import NUMBERS, lesson
 from tuiperf.screens.lesson_try import LabFeed, TryScreen, lab_feed, spec_of
 from tuiperf.view.rows import ASCII
 
+LATER, EARLIER = "right_square_bracket", "left_square_bracket"
+
 
 async def text_of(bench: LessonBench) -> str:
     return bench.text()
@@ -50,19 +52,20 @@ def test_pages_lead_on_to_the_next_lesson_and_back() -> None:
             ("space",) * 3,
             ("p",),
             ("p",) * 9,
-            ("7",),
-            ("right_square_bracket",),
+            (LATER,) * 7,
+            (LATER,),
+            (EARLIER,),
         ):
             await bench.press(*keys)
             places.append((bench.screen.page.number, bench.screen.page.at))
         return places
 
-    assert on_lessons(case, 2) == [(2, 1), (3, 0), (2, 3), (1, 0), (7, 0), (8, 0)]
+    assert on_lessons(case, 2) == [(2, 1), (3, 0), (2, 3), (1, 0), (8, 0), (8, 0), (7, 0)]
 
 
 def test_the_first_and_the_last_page_say_so() -> None:
     async def case(bench: LessonBench) -> list[str]:
-        await bench.press("p", "8", "space", "space", "space", "space")
+        await bench.press("p", *[LATER] * 7, "space", "space", "space", "space")
         return bench.toasts()
 
     assert on_lessons(case) == ["This is the first page.", "That was the last page."]
@@ -84,7 +87,7 @@ def test_sliders_move_and_return() -> None:
 
 def test_sliders_keep_their_place_while_another_lesson_is_read() -> None:
     async def case(bench: LessonBench) -> str:
-        await bench.press("up", "right", "3", "2")
+        await bench.press("up", "right", LATER, EARLIER)
         return bench.text()
 
     assert "512 KiB" in on_lessons(case, 2)
@@ -105,7 +108,7 @@ def test_a_wrong_answer_and_then_the_right_one() -> None:
 
 def test_the_list_tells_what_is_answered() -> None:
     async def case(bench: LessonBench) -> str:
-        await bench.press("c", "3")
+        await bench.press("c", LATER)
         return bench.text()
 
     shown = on_lessons(case, 2, size=(120, 35))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.lessons.made import UDP_RUN, WINDOW_RUN
 from tests.view import lesson_golden as golden
-from tuiperf.lessons.calculators import Pipe, calculator
+from tuiperf.lessons.calculators import Calculator, Pipe, Remark, calculator
 from tuiperf.lessons.case import Case, case_of
 from tuiperf.lessons.numbers import numbers
 from tuiperf.lessons.questions import LETTERS, question
@@ -67,9 +67,26 @@ def test_question_answers_and_working_fit(number: int, case: Case, size: tuple[i
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("case", CASES)
 def test_the_calculator_fits_a_small_screen(number: int, case: Case) -> None:
-    shown = calculator_rows(calculator(number, case), 0, 34, 40)
-    assert not any(to_text(row) for row in shown[12:])
-    assert not any("…" in to_text(row) for row in shown)
+    found = calculator(number, case)
+    for height in (11, 12):
+        shown = [to_text(row) for row in calculator_rows(found, 0, 34, height)]
+        assert not any("…" in line for line in shown)
+        remark = found.parts()[-1]
+        assert isinstance(remark, Remark)
+        assert next(line for line in reversed(shown) if line).endswith(remark.text.split()[-1])
+
+
+def test_the_blank_goes_first_and_then_the_walls_of_the_pipe() -> None:
+    found = calculator(2, Case())
+    heights = [
+        [not to_text(calculator_rows(found, 0, 34, height)[3]), pipe_walls(found, height)]
+        for height in (12, 11, 10)
+    ]
+    assert heights == [[True, True], [False, True], [True, False]]
+
+
+def pipe_walls(found: Calculator, height: int) -> bool:
+    return any("╭" in to_text(row) for row in calculator_rows(found, 0, 34, height))
 
 
 def test_only_whole_pages_are_added() -> None:

@@ -67,7 +67,6 @@ class LessonsScreen(Screen[None]):
         Binding("p,backspace,pageup", "turn(-1)", "Page before", id="lesson.before"),
         Binding("right_square_bracket", "lesson(1)", "Next lesson", id="lesson.later"),
         Binding("left_square_bracket", "lesson(-1)", "Lesson before", id="lesson.earlier"),
-        *(Binding(str(number), f"open({number})", show=False) for number in range(1, 9)),
         Binding("left", "move(-1)", "Slider left", show=False),
         Binding("right", "move(1)", "Slider right", show=False),
         Binding("up", "choose(-1)", "Slider above", show=False),
@@ -183,7 +182,7 @@ class LessonsScreen(Screen[None]):
         move = "up/down, left/right" if page.glyphs.ascii else "↑/↓ choose, ←/→ move"
         place = f"{page.at + 1} of {len(page.lesson.pages)}"
         for selector, name, hint in (
-            ("#lesson-list", "Lessons", "1-8"),
+            ("#lesson-list", "Lessons", "[ and ]"),
             ("#reader", page.lesson.pages[page.at].title, f"{place}  space next"),
             ("#calculator", "Calculate", move),
             ("#question", "Check yourself", "" if page.answered else "a, b or c answers"),
@@ -211,11 +210,8 @@ class LessonsScreen(Screen[None]):
         self.sync()
 
     def action_lesson(self, step: int) -> None:
-        self.action_open(self.page.number + step)
-
-    def action_open(self, number: int) -> None:
         self._face = 0
-        self.open(number)
+        self.open(self.page.number + step)
 
     def action_move(self, steps: int) -> None:
         self._show("try")
@@ -252,12 +248,15 @@ class LessonsScreen(Screen[None]):
         if self.single and self._face:
             self._face = 0
             self.sync()
+        else:
+            self.run_worker(self.app.run_action("go('home')"), exit_on_error=False)
 
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page.glyphs, LESSON_KEYS))
 
     async def action_quit(self) -> None:
-        await self.app.action_quit()
+        if not await self.app.run_action("leave_app"):
+            await self.app.action_quit()
 
     def action_try(self) -> None:
         self.run_worker(self._ask(), group="try", exclusive=True, exit_on_error=False)

@@ -26,10 +26,9 @@ def calculator_rows(
         for number, each in enumerate(calculator.sliders)
     ]
     parts = calculator.parts()
-    rows = [*sliders, blank(width), *_parts(parts, width, glyphs, tall=True)]
-    if len(rows) > height:
-        rows = [*sliders, *_parts(parts, width, glyphs, tall=False)]
-    return fill(rows, width, height)
+    rows = _parts(parts, width, glyphs, tall=len(sliders) + _length(parts, width, glyphs) <= height)
+    gap = [blank(width)] if len(sliders) + len(rows) < height else []
+    return fill([*sliders, *gap, *rows], width, height)
 
 
 def result_rows(calculator: Calculator, width: int, glyphs: Glyphs = UNICODE) -> list[Row]:
@@ -39,6 +38,10 @@ def result_rows(calculator: Calculator, width: int, glyphs: Glyphs = UNICODE) ->
         for each in calculator.sliders
     ]
     return [*values, *_parts(calculator.parts(), width, glyphs, tall=True)]
+
+
+def _length(parts: list[Part], width: int, glyphs: Glyphs) -> int:
+    return len(_parts(parts, width, glyphs, tall=True))
 
 
 def _slider(slider: Slider, chosen: bool, width: int, glyphs: Glyphs) -> Row:

@@ -13,7 +13,7 @@ from .rows import UNICODE, Glyphs, Row, blank, cell_width, ends, fill, fit, row_
 LESSON_KEYS = (
     ("space, n", "the next page, then the next lesson"),
     ("p, backspace", "the page before"),
-    ("1-8, ], [", "a lesson, the next one, the one before"),
+    ("], [", "the next lesson, the one before"),
     ("left, right", "move the slider"),
     ("up, down", "choose a slider"),
     ("r", "put the sliders back"),
@@ -21,8 +21,8 @@ LESSON_KEYS = (
     ("t", "try it on a live path, made for it here"),
     ("tab", "text, calculator, question where one fits"),
     ("j, k", "scroll the text"),
-    ("esc", "one step back"),
-    ("^p", "all commands, and themes"),
+    ("esc", "one step back, to the home screen"),
+    ("^p, :", "all commands, and themes"),
     ("q", "quit"),
 )
 """Every key of the lessons' screen, and what it does."""
