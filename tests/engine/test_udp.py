@@ -338,6 +338,31 @@ def test_where_nothing_is_joined_only_heads_are_copied(
     near.close()
 
 
+def test_a_queue_that_is_never_empty_is_read_the_better_way_as_well(
+    far: Callable[[], tuple[socket.socket, socket.socket]],
+) -> None:
+    near, other = far()
+    intakes = udp_receive.Intakes(near, Plan(False, 100))
+    near.setblocking(False)
+    first = intakes.present
+    waiting = read = 0
+    for number in range(1, 10_000):
+        other.send(head(number) + bytes(88))
+        waiting += 1
+        if waiting < 2 * udp_receive.JOINED_MESSAGES:
+            continue
+        count = intakes.present.read(0)
+        assert not intakes.present.emptied or intakes.present is not first
+        intakes.review(count, 10**9)
+        waiting -= count
+        read += count
+        if intakes.present is not first:
+            break
+    assert intakes.present is not first
+    assert read >= udp_receive.TRIAL_MESSAGES + 2 * udp_receive.JOINED_MESSAGES
+    near.close()
+
+
 def test_the_omitted_part_ends_for_jitter_alone(
     ends: Callable[..., End], far: Callable[[], tuple[socket.socket, socket.socket]]
 ) -> None:

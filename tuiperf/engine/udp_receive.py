@@ -159,7 +159,7 @@ class Intakes:
         self.heads = bytearray(HEAD_BYTES * max(MESSAGES_A_CALL, JOINED_MESSAGES * segments))
         self._joined: Optional[Intake] = _Joined(sock, plan, self.heads) if joins else None
         self._single: Intake = (_Singles if batched else _Plain)(sock, plan, self.heads)
-        self._leaving = False
+        self._leaving_bytes = 0  # may still wait in joined messages
         self._seen_messages = self._seen_datagrams = 0
         self._try_ns = 0
         self.present: Intake = self._single
@@ -179,18 +179,26 @@ class Intakes:
             return
         if self.present is self._single:
             if now_ns >= self._try_ns and self._join(True):
-                self.present, self._leaving = self._joined, False
+                self.present = self._joined
             return
-        if self._leaving:
-            if self.present.emptied:  # what had been joined before is read
-                self.present, self._try_ns = self._single, now_ns + TRY_AGAIN_NS
+        if self._leaving_bytes:
+            self._leave(now_ns)
             return
         self._seen_messages += self.present.messages
         self._seen_datagrams += count
         if self._seen_messages >= TRIAL_MESSAGES:
             if self._seen_datagrams < WORTHWHILE * self._seen_messages:
-                self._leaving = self._join(False)
+                self._join(False)
+                self._leaving_bytes = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
             self._seen_messages = self._seen_datagrams = 0
+
+    def _leave(self, now_ns: int) -> None:
+        """Once all is read that had been joined before: the queue was empty, or a whole one is
+        through; a queue that is always full is never empty."""
+        self._leaving_bytes = max(0, self._leaving_bytes - self.present.bytes)
+        if self.present.emptied or not self._leaving_bytes:
+            self._leaving_bytes = 0
+            self.present, self._try_ns = self._single, now_ns + TRY_AGAIN_NS
 
 
 def receive(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
