@@ -112,12 +112,12 @@ def _pipe(pipe: Pipe, width: int, glyphs: Glyphs, *, tall: bool) -> list[Row]:
     ]
     if not tall:
         return [fit(middle, width, glyphs)]
-    top = f"{space}{' ' * _WAITING}{corners[0]}{corners[5] * room}{corners[1]}"
-    bottom = f"{space}{' ' * _WAITING}{corners[2]}{corners[5] * room}{corners[3]}"
+    wall = corners[5] * room
+    above, below = pad(" Pipe", _LABEL + 1), pad_left("waiting " if waits else "", _LABEL + 1)
     return [
-        fit([(top, "rule")], width, glyphs),
+        fit([(above, "muted"), (corners[0] + wall + corners[1], "rule")], width, glyphs),
         fit(middle, width, glyphs),
-        fit([(bottom, "rule")], width, glyphs),
+        fit([(below, "look"), (corners[2] + wall + corners[3], "rule")], width, glyphs),
     ]
 
 
