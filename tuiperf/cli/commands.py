@@ -84,21 +84,22 @@ class Command:
 
 def commands() -> tuple[Command, ...]:
     """All of them. The first, without a name, is `tuiperf HOST`, and iperf3's client and server."""
-    return (
-        Command("", "HOST", COMMANDS["run"], _of_grammar(lambda option: True), HOST),
-        Command("run", "HOST", COMMANDS["run"], _of_grammar(_of_run), HOST),
-        Command(
-            "demo",
-            "[PROFILE]",
-            COMMANDS["demo"],
-            _of_grammar(_taking(DEMO_TAKES)),
-            (PLAIN_PROFILE, *profiles.names()),
-        ),
-        Command("replay", "FILE", COMMANDS["replay"], _of_grammar(_taking(REPLAY_TAKES)), FILE),
-        *(_own(name, help_text) for name, help_text in OTHER_COMMANDS.items()),
-        Command("version", "", COMMANDS["version"]),
-        Command("help", "", COMMANDS["help"]),
-    )
+    whole = Command("", "HOST", COMMANDS["run"], _of_grammar(lambda option: True), HOST)
+    measuring = [_measuring(name, help_text) for name, help_text in COMMANDS.items()]
+    others = [_own(name, help_text) for name, help_text in OTHER_COMMANDS.items()]
+    return (whole, *measuring, *others)
+
+
+def _measuring(name: str, help_text: str) -> Command:
+    """A command whose options are the grammar's."""
+    if name in ("version", "help"):
+        return Command(name, "", help_text)
+    if name == "demo":
+        paths = (PLAIN_PROFILE, *profiles.names())
+        return Command(name, "[PROFILE]", help_text, _of_grammar(_taking(DEMO_TAKES)), paths)
+    if name == "replay":
+        return Command(name, "FILE", help_text, _of_grammar(_taking(REPLAY_TAKES)), FILE)
+    return Command(name, "HOST", help_text, _of_grammar(_of_run), HOST)
 
 
 def _of_run(option: grammar.Option) -> bool:
