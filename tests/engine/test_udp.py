@@ -346,7 +346,7 @@ def test_a_queue_that_is_never_empty_is_read_the_better_way_as_well(
     near.setblocking(False)
     first = intakes.present
     waiting = read = 0
-    for number in range(1, 10_000):
+    for number in range(1, 20_000):
         other.send(head(number) + bytes(88))
         waiting += 1
         if waiting < 2 * udp_receive.JOINED_MESSAGES:

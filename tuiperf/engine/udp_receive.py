@@ -31,6 +31,7 @@ TRIAL_MESSAGES = 256  # after so many the gain of joined datagrams is looked at
 WORTHWHILE = 1.5  # datagrams a message
 TRY_AGAIN_NS = NS_PER_S
 
+_LEAST_MESSAGE_BYTES = 512  # of the receive buffer, SKB_TRUESIZE(1) of linux/skbuff.h
 _BUSY_DATAGRAMS = 8  # a batch this large: more is likely to come at once
 _SPINS = 50
 
@@ -159,7 +160,7 @@ class Intakes:
         self.heads = bytearray(HEAD_BYTES * max(MESSAGES_A_CALL, JOINED_MESSAGES * segments))
         self._joined: Optional[Intake] = _Joined(sock, plan, self.heads) if joins else None
         self._single: Intake = (_Singles if batched else _Plain)(sock, plan, self.heads)
-        self._leaving_bytes = 0  # may still wait in joined messages
+        self._leaving_messages = 0  # may still wait from before
         self._seen_messages = self._seen_datagrams = 0
         self._try_ns = 0
         self.present: Intake = self._single
@@ -181,7 +182,7 @@ class Intakes:
             if now_ns >= self._try_ns and self._join(True):
                 self.present = self._joined
             return
-        if self._leaving_bytes:
+        if self._leaving_messages:
             self._leave(now_ns)
             return
         self._seen_messages += self.present.messages
@@ -189,15 +190,16 @@ class Intakes:
         if self._seen_messages >= TRIAL_MESSAGES:
             if self._seen_datagrams < WORTHWHILE * self._seen_messages:
                 self._join(False)
-                self._leaving_bytes = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+                room_bytes = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+                self._leaving_messages = room_bytes // _LEAST_MESSAGE_BYTES
             self._seen_messages = self._seen_datagrams = 0
 
     def _leave(self, now_ns: int) -> None:
         """Once all is read that had been joined before: the queue was empty, or a whole one is
         through; a queue that is always full is never empty."""
-        self._leaving_bytes = max(0, self._leaving_bytes - self.present.bytes)
-        if self.present.emptied or not self._leaving_bytes:
-            self._leaving_bytes = 0
+        self._leaving_messages = max(0, self._leaving_messages - self.present.messages)
+        if self.present.emptied or not self._leaving_messages:
+            self._leaving_messages = 0
             self.present, self._try_ns = self._single, now_ns + TRY_AGAIN_NS
 
 
