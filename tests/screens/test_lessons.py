@@ -11,7 +11,7 @@ from tests.lessons.made import WINDOW_RUN
 from tests.screens.lesson_pages import LessonBench, on_lessons
 from tuiperf.engine.spec import ClientSpec
 from tuiperf.lessons.text import NUMBERS, lesson
-from tuiperf.screens.lesson_try import LabFeed, TryScreen, lab_feed, spec_of
+from tuiperf.screens.lesson_try import LabFeed, TryScreen, lab_feed, spec_of, why_no_lab
 from tuiperf.view.rows import ASCII
 
 LATER, EARLIER = "right_square_bracket", "left_square_bracket"
@@ -251,6 +251,10 @@ def test_what_is_measured_for_each_lesson(number: int) -> None:
 def test_lesson_three_asks_for_the_window_of_its_path() -> None:
     assert spec_of(lesson(3)).test.window_bytes == 400 * 1024
     assert spec_of(lesson(7)).test.rate_bps == 20_000_000
+
+
+def test_a_path_can_be_made_where_these_tests_run() -> None:
+    assert asyncio.run(why_no_lab()) == ""
 
 
 def test_a_live_run_is_recorded(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

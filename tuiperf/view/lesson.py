@@ -220,6 +220,7 @@ def try_rows(
     if why_not:
         for line in wrapped_runs([(why_not, "fault")], width - 4, glyphs):
             rows.append(fit([("  ", "text"), *line], width, glyphs))
-        return [*rows, blank(width)]
+        back: Row = [("  esc", "key"), (" back to the lesson", "text")]
+        return [*rows, blank(width), fit(back, width, glyphs), blank(width)]
     keys: Row = [("  enter", "key"), (" begin    ", "text"), ("esc", "key"), (" not now", "text")]
     return [*rows, fit(keys, width, glyphs), blank(width)]
