@@ -40,8 +40,22 @@ def test_side_by_side_from_76_cells_on() -> None:
 
 
 def test_ascii() -> None:
-    for size in ((80, 24), (120, 35)):
-        assert on_lessons(text_of, 2, size=size, glyphs=ASCII).isascii()
+    async def asked(bench: LessonBench) -> str:
+        await bench.press("t")
+        return bench.text()
+
+    for case in (text_of, asked):
+        for size in ((80, 24), (120, 35)):
+            assert on_lessons(case, 2, size=size, glyphs=ASCII).isascii()
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_question_before_a_live_path_fits_a_small_terminal(number: int) -> None:
+    async def case(bench: LessonBench) -> str:
+        await bench.press("t")
+        return bench.text()
+
+    assert "enter begin    esc not now" in on_lessons(case, number, size=(60, 20))
 
 
 def test_pages_lead_on_to_the_next_lesson_and_back() -> None:

@@ -97,7 +97,11 @@ class TrySheet(ModalScreen[bool]):
     """What will be tried, and whether to begin; or why it cannot be."""
 
     CSS = """
-    TrySheet { align: center middle; background: $background 60%; }
+    TrySheet {
+        align: center middle;
+        background: $background 60%;
+        &.-ascii Sheet { border: ascii $primary; }
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,t,y", "answer(True)", "Begin"),
@@ -120,6 +124,9 @@ class TrySheet(ModalScreen[bool]):
         sheet.styles.height = min(len(rows) + 2, self.app.size.height)
         sheet.border_title = "Try it on a live path"
         yield sheet
+
+    def on_mount(self) -> None:
+        self.set_class(self._glyphs.ascii, "-ascii")
 
     def action_answer(self, answer: bool) -> None:
         self.dismiss(answer and not self._why_not)
