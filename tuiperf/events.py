@@ -291,6 +291,76 @@ class RunEnded(Event):
 
 
 @dataclass(frozen=True)
+class SweepStarted(Event):
+    """A guided sweep begins. The runs of its steps follow, each a whole run with its own times.
+
+    `spec` is the ClientSpec that all steps share, `limits` what the sweep may take.
+    """
+
+    run_id: str
+    tool: str
+    system: str
+    wall_time_s: float
+    spec: Json
+    limits: Json
+
+
+@dataclass(frozen=True)
+class StepStarted(Event):
+    """A step of a sweep begins: what it does and why. `test` is a TestSpec in JSON form, or empty.
+
+    `most_bytes` is what it may send, None where no rate is known yet.
+    """
+
+    number: int
+    step: str  # the kind of experiment
+    variant: str  # such as "4" connections; with the kind and the way it names the step
+    way: str  # "forward" or "reverse"
+    why: str
+    outcomes: tuple[str, ...]  # what each outcome would mean
+    seconds: float
+    test: Json
+    most_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Looked(Event):
+    """What was found before any load: the way, its idle round trips, who answers.
+
+    `findings` are verdicts of the link check in JSON form.
+    """
+
+    address: str
+    device: str
+    method: str  # of the round trips, such as "icmp"
+    sent: int
+    rtts_us: tuple[int, ...]
+    path_mtu_bytes: Optional[int] = None
+    answers: str = ""  # who answers at the port, in words
+    problem: str = ""
+    controls: tuple[str, ...] = ()  # congestion controls this user may set here
+    findings: tuple[Json, ...] = ()
+
+
+@dataclass(frozen=True)
+class StepEnded(Event):
+    """A step is over: "done", "failed" or "skipped". `code` is iperf3's error number, if any."""
+
+    number: int
+    outcome: str
+    problem: str = ""
+    code: int = 0
+
+
+@dataclass(frozen=True)
+class SweepEnded(Event):
+    """The sweep is over, and why: "settled", "exhausted", "time", "budget" and others."""
+
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Unknown(Event):
     """An event of a newer tuiperf: kept, not understood."""
 
@@ -322,6 +392,11 @@ KINDS: dict[str, type[Event]] = {
         Note,
         Failed,
         RunEnded,
+        SweepStarted,
+        StepStarted,
+        Looked,
+        StepEnded,
+        SweepEnded,
     )
 }
 _KIND_OF = {cls: kind for kind, cls in KINDS.items()}
