@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,17 @@ import pytest
 
 from tests.cli.commands import environment, on_a_terminal, tuiperf
 from tests.evidence.spaces import Space, routed_path, spaces, wire
+from tests.rules.linkmade import CARD
 from tuiperf.cli import link, link_cable, link_store
 from tuiperf.cli.printer import Printer
 from tuiperf.cli.values import UsageError
-from tuiperf.evidence import cable_test
-from tuiperf.evidence.cable_test import Pair
+from tuiperf.evidence import cable_test, interfaces, route
+from tuiperf.evidence.cable_test import Pair, Reflection
+from tuiperf.evidence.interfaces import Interface
+from tuiperf.evidence.route import Route
 
 FAR = "10.2.0.2"
+LOOPBACK = Interface(1, "lo", loopback=True)
 COMMAND = (sys.executable, "-m", "tuiperf", "link")
 
 
@@ -158,6 +163,7 @@ def test_before_and_after_recabling(tmp_path: Path) -> None:
         wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
         saved = run_in(here, tmp_path, "save", "rack-3", "w0", "--quick")
         same = run_in(here, tmp_path, "diff", "rack-3", "--quick")
+        replaced = run_in(here, tmp_path, "save", "rack-3", "w0", "--quick")
         here.ip("link set w0 mtu 1400")
         there.ip("link set w1 down")
         code, out, _ = run_in(here, tmp_path, "diff", "rack-3", "--quick")
@@ -165,6 +171,8 @@ def test_before_and_after_recabling(tmp_path: Path) -> None:
     assert saved[0] == 0
     assert "later: tuiperf link diff rack-3" in saved[2]
     assert (same[0], "nothing has changed" in same[1]) == (0, True)
+    assert "in place of the one of " not in saved[2]
+    assert "in place of the one of " in replaced[2]
     assert code == 2
     assert "carrier" in out
     assert "yes → no" in out
@@ -202,10 +210,40 @@ def test_the_watch_tells_of_a_pulled_cable(tmp_path: Path) -> None:
     assert (watching.returncode, err) == (2, "")
 
 
+def test_the_watch_holds_every_change_against_what_is_expected(tmp_path: Path) -> None:
+    with spaces(2) as (here, there):
+        wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
+        there.ip("link set w1 down")
+        words = ["w0", "--quick", "--watch", "--json", "--expect", "1G/full"]
+        watching = here.do(
+            lambda: subprocess.Popen(
+                [*COMMAND, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                env=environment(tmp_path),
+            )
+        )
+        assert watching.stdout is not None
+        watching.stdout.readline()
+        time.sleep(0.3)
+        there.ip("link set w1 up")
+        told = [json.loads(watching.stdout.readline())["change"] for _ in range(2)]
+        watching.send_signal(signal.SIGINT)
+        watching.communicate(timeout=20)
+    assert [(each["what"], each["level"]) for each in told] == [
+        ("carrier", "ok"),
+        ("expected", "fault"),
+    ]
+    assert "which has no speed of its own" in told[1]["text"]
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (["--expect", "fast"], "'fast' is no speed"),
+        (["--expect", ""], "'' is no speed"),
+        (["--expect", "1"], "'1' is no speed"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["-p", "99999"], "'99999' is no port number"),
         (["a", "b"], "unrecognized arguments: b"),
@@ -251,6 +289,9 @@ class TestKept:
             ("[]", "it is no kept check"),
             ('{"facts": {}, "form": 99}', "another version"),
             ("[" * 100_000, "it is no kept check"),
+            ('{"facts": {}, "form": 1, "when_s": 1e300}', "it does not say when"),
+            ('{"facts": {}, "form": 1, "when_s": NaN}', "it does not say when"),
+            ('{"facts": {}, "form": 1}', "it does not say when"),
         ):
             (folder / "x.json").write_text(text, encoding="ascii")
             with pytest.raises(UsageError, match=why):
@@ -273,11 +314,14 @@ class TestCable:
     """The cable test's manners; no device here can be tested."""
 
     @pytest.fixture(autouse=True)
-    def _no_ssh(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _a_card(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        card = replace(CARD, index=99_999, name="eth7")
+        monkeypatch.setattr(interfaces, "read", lambda gaps: (LOOPBACK, card))
         monkeypatch.setattr(cable_test, "ssh_peer", lambda: "")
+        monkeypatch.setattr(cable_test, "may_test", lambda: True)
 
     def run(
-        self, capsys: pytest.CaptureFixture[str], name: str = "lo", **how: Any
+        self, capsys: pytest.CaptureFixture[str], name: str = "eth7", **how: Any
     ) -> tuple[int, str]:
         given: dict[str, Any] = {"sure": False, "as_json": False, "ask": lambda question: True}
         code = link_cable.run(name, Printer(sys.stdout, sys.stderr), **{**given, **how})
@@ -293,7 +337,7 @@ class TestCable:
 
         code, _ = self.run(capsys, ask=no)
         assert code == 64
-        assert asked == ["The test takes lo's link down for some seconds. Go on?"]
+        assert asked == ["The test takes eth7's link down for some seconds. Go on?"]
 
     def test_with_nobody_to_ask_it_does_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         code, said = self.run(capsys, ask=None)
@@ -302,13 +346,15 @@ class TestCable:
     def test_never_over_the_cable_of_this_shell(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(cable_test, "ssh_peer", lambda: "127.0.0.1")
+        monkeypatch.setattr(cable_test, "ssh_peer", lambda: "192.0.2.9")
+        way = Route("192.0.2.9", "eth7", 99_999)
+        monkeypatch.setattr(route, "towards", lambda address, gaps: way)
         code, said = self.run(capsys)
-        assert (code, "this SSH session comes over lo" in said) == (64, True)
+        assert (code, "this SSH session comes over eth7" in said) == (64, True)
 
     def test_a_shell_whose_way_is_not_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cable_test, "ssh_peer", lambda: "nonsense")
-        assert link_cable.carries_this_shell("lo")
+        assert link_cable.carries_this_shell("eth7")
 
     def test_a_card_that_has_none(self, capsys: pytest.CaptureFixture[str]) -> None:
         code, said = self.run(capsys)
@@ -317,6 +363,33 @@ class TestCable:
     def test_an_interface_that_is_not_there(self, capsys: pytest.CaptureFixture[str]) -> None:
         code, said = self.run(capsys, "nothing9")
         assert (code, "there is no interface 'nothing9' here" in said) == (68, True)
+
+    def test_what_has_no_cable(self, capsys: pytest.CaptureFixture[str]) -> None:
+        code, said = self.run(capsys, "lo", ask=None)
+        assert (code, "lo has no cable of its own" in said) == (69, True)
+
+    def test_without_the_right_nothing_is_asked(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cable_test, "may_test", lambda: False)
+        code, said = self.run(capsys, ask=None)
+        assert (code, "needs root (CAP_NET_ADMIN)" in said) == (77, True)
+
+    @pytest.mark.parametrize("as_json", [False, True])
+    def test_reflections(
+        self, as_json: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        samples = (Reflection("A", 9.6, 46), Reflection("A", 12.3, -310), Reflection("B", 9.6, 90))
+        monkeypatch.setattr(cable_test, "reflections", lambda interface: samples)
+        code, said = self.run(capsys, as_json=as_json, tdr=True)
+        assert code == 0
+        if as_json:
+            assert len(json.loads(said)["reflections"]) == 3
+        else:
+            assert said.splitlines()[1:] == [
+                "  pair A   -310 mV at 12.3 m, as of a short or a crushed cable",
+                "  pair B    +90 mV at 9.6 m, as of an open end or a loose plug",
+            ]
 
     def test_without_the_right(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

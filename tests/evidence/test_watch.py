@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.evidence.spaces import Space, spaces, wire
 from tests.rules.linkmade import CARD, QUIET
 from tuiperf.evidence import cable_test, interfaces, watch
-from tuiperf.evidence.cable_test import Pair
+from tuiperf.evidence.cable_test import Pair, Reflection
 from tuiperf.evidence.counters import Counts
 from tuiperf.evidence.ethtool import LinkModes
 from tuiperf.evidence.gaps import Gaps
@@ -196,6 +196,53 @@ def test_a_cable_by_its_pairs() -> None:
 def test_a_test_that_has_only_begun_and_other_news() -> None:
     assert cable_test.decode(notification(status=1)) == ("eth0", ())
     assert cable_test.decode(generic(3, b"")) is None
+
+
+def reflection(*nests: bytes, name: str = "eth0") -> bytes:
+    """ETHTOOL_MSG_CABLE_TEST_TDR_NTF."""
+    head = nest(1, attribute(2, name.encode() + b"\0"))
+    return generic(28, head + attribute(2, b"\2") + nest(3, *nests))
+
+
+def test_reflections_by_their_distance() -> None:
+    def step(first_cm: int, step_cm: int) -> bytes:
+        words = ((1, first_cm), (2, 9999), (3, step_cm))
+        return nest(1, *(attribute(type_, struct.pack("=I", word)) for type_, word in words))
+
+    def sample(pair: int, millivolts: int) -> bytes:
+        return nest(2, attribute(1, bytes([pair])), attribute(2, struct.pack("=h", millivolts)))
+
+    told = cable_test.decode_reflections(
+        reflection(
+            nest(3, attribute(1, struct.pack("=h", 1000))),
+            step(966, 80),
+            sample(0, 46),
+            sample(1, 117),
+            sample(0, -7),
+            step(2000, 100),
+            sample(0, 5),
+            sample(9, 5),
+        )
+    )
+    assert told is not None
+    name, samples = told
+    assert (name, samples) == (
+        "eth0",
+        (
+            Reflection("A", 9.66, 46),
+            Reflection("B", 9.66, 117),
+            Reflection("A", 10.46, -7),
+            Reflection("A", 20.0, 5),
+        ),
+    )
+    assert cable_test.strongest(samples) == (samples[0], samples[1])
+    assert cable_test.decode_reflections(notification((0, 1, None))) is None
+
+
+@given(st.binary(max_size=120))
+def test_random_reflections_never_raise(data: bytes) -> None:
+    cable_test.decode_reflections(generic(28, data))
+    cable_test.decode_reflections(generic(28, nest(3, data)))
 
 
 @given(st.binary(max_size=120))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from tuiperf.evidence.counters import Counts, Softnet
 from tuiperf.evidence.cpu import CoreLoad, Cpu
 from tuiperf.evidence.ethtool import Driver, Features, Fec, LinkInfo, LinkState, Rings
 from tuiperf.evidence.facts import LinkFacts
-from tuiperf.evidence.gaps import Gap
 from tuiperf.evidence.gather import _gone
 from tuiperf.evidence.hops import Hop, Hops
 from tuiperf.evidence.interfaces import Interface
@@ -26,7 +24,7 @@ from tuiperf.evidence.ports import Port, PortState
 from tuiperf.evidence.route import Route
 from tuiperf.evidence.wifi import Wifi
 from tuiperf.rules import expectation
-from tuiperf.rules.link import document, exit_code, judge_link
+from tuiperf.rules.link import exit_code, judge_link
 from tuiperf.rules.verdict import Confidence, Level, Verdict
 
 
@@ -185,13 +183,30 @@ class TestSpeed:
 
 @pytest.mark.parametrize(
     ("text", "mbps", "duplex"),
-    [("1G/full", 1000, "full"), ("100M/half", 100, "half"), ("2.5g", 2500, None), ("10", 10, None)],
+    [
+        ("1G/full", 1000, "full"),
+        ("100M/half", 100, "half"),
+        ("2.5g", 2500, None),
+        ("10", 10, None),
+        ("1000/FULL", 1000, "full"),
+        ("1 Gbit/s", 1000, None),
+        ("1Gbit/full", 1000, "full"),
+        ("1Gb/s/full", 1000, "full"),
+        ("1Gbps full-duplex", 1000, "full"),
+        ("10GbE", 10_000, None),
+        ("1000baseT/Full", 1000, "full"),
+        ("100BASE-TX/Half", 100, "half"),
+        ("1.6T", 1_600_000, None),
+    ],
 )
 def test_reading_an_expectation(text: str, mbps: int, duplex: str | None) -> None:
     assert expectation.read(text) == expectation.Expectation(mbps, duplex)
 
 
-@pytest.mark.parametrize("text", ["", "fast", "1G/both", "0", "-1", "1T", "1G/full/auto", "9" * 30])
+@pytest.mark.parametrize(
+    "text",
+    ["", "fast", "1G/both", "0", "-1", "1", "2.5", "1G/", "1e3", "１G", "1G/full/auto", "9" * 30],
+)
 def test_what_is_no_expectation(text: str) -> None:
     assert expectation.read(text) is None
 
@@ -237,8 +252,41 @@ class TestErrors:
         assert verdict.because == ("signal quality 2 of 7 (SQI)",)
 
     def test_blocks_that_could_not_be_corrected(self) -> None:
+        window = watched(standard={"FecUncorrectableBlocks": 30})
+        verdict = first(check(window=window))
+        assert (verdict.level, verdict.short) == (Level.FAULT, "30 in 5 s")
+        assert "30 blocks that could not be corrected (FEC)" in verdict.because[0]
+
+    def test_blocks_of_the_time_when_the_link_came_up_are_no_sign(self) -> None:
         facts = check(ethtool={"fec": Fec(active="RS", uncorrectable=3)})
-        assert first(facts).short == "3 FEC blocks"
+        assert ids(facts) == ["link-fine"]
+
+    def test_errors_that_the_medium_allows(self) -> None:
+        nic = {**linkmade.QUIET, "rx_bytes": 5 * 10**9, "rx_crc_errors": 3}
+        assert ids(check(window=replace(watched(), nic=nic))) == ["link-fine"]
+        assert ids(check(window=replace(watched(), nic={**nic, "rx_crc_errors": 5})))[0] == (
+            "link-degraded"
+        )
+
+    def test_damage_of_the_past_is_told_as_past(self) -> None:
+        nic = {"rx_crc_errors": 5000, "rx_bytes": 10**9}
+        claim = first(check(totals=Counts(1.0, nic=nic))).claim
+        assert claim.startswith("Frames arrived damaged at eth0 at some time")
+        assert claim.endswith("none while it was watched.")
+
+    def test_a_carrier_that_breaks_off_damages_no_frame_that_arrives(self) -> None:
+        claim = first(check(window=watched(tx_carrier_errors=2))).claim
+        assert claim.startswith("The signal breaks off while sending at eth0")
+
+    def test_pauses_by_the_standard_counter(self) -> None:
+        window = watched(standard={"PauseFramesReceived": 7})
+        assert first(check(window=window)).short == "7 pauses in 5 s"
+
+    def test_the_kernels_backlog_is_nobodys_card(self) -> None:
+        verdict = first(check(window=watched(softnet=Softnet(90_000, 12, 0))))
+        assert verdict.claim.startswith("This host dropped 12 frames that had arrived already")
+        assert verdict.level is Level.LOOK
+        assert verdict.next == ("try: sysctl -w net.core.netdev_max_backlog=5000",)
 
     def test_flaps_while_watched(self) -> None:
         verdict = first(check(window=watched(carrier_changes=2)))
@@ -509,12 +557,3 @@ def test_faults_come_before_what_is_worth_a_look() -> None:
     levels = [verdict.level for verdict in judge_link(facts)]
     assert levels == sorted(levels, key=[Level.FAULT, Level.LOOK].index)
     assert exit_code(facts) == 2
-
-
-def test_the_document_is_json_and_says_what_root_would_add() -> None:
-    gap = Gap("optical power", "needs root: CAP_NET_ADMIN", rights=True)
-    found: dict[str, Any] = json.loads(json.dumps(document(towards(gaps=(gap,)))))
-    assert found["verdicts"][0]["id"] == "link-fine"
-    assert found["needs_root"] == ["optical power"]
-    assert found["facts"]["link"]["speed_mbps"] == 1000
-    assert found["facts"]["port"]["state"] == "open"

@@ -84,6 +84,41 @@ def test_flaps_since() -> None:
     assert found["carrier changes"] == (Level.LOOK, "none more → 4 more since")
 
 
+def test_signs_that_only_the_driver_counts() -> None:
+    before = Counts(1.0, nic=QUIET, driver={"rx_crc_errors_phy": 4})
+    after = Counts(
+        2.0,
+        nic=QUIET,
+        driver={"rx_crc_errors_phy": 10},
+        standard={"SymbolErrorDuringCarrier": 7, "PauseFramesReceived": 2},
+    )
+    found = changes(check(totals=before), check(totals=after))
+    assert found["damaged frames (CRC)"][1] == "none more → 6 more since"
+    assert found["symbol errors"][0] is Level.FAULT
+    assert found["pauses asked for"][0] is Level.LOOK
+
+
+def test_counters_of_another_card_are_not_compared() -> None:
+    grown = check(
+        interface={"name": "eth1", "index": 3},
+        totals=Counts(2.0, nic={**QUIET, "rx_crc_errors": 9}),
+    )
+    found = changes(check(), grown)
+    assert found["device carried by"] == (Level.LOOK, "eth0 → eth1")
+    assert found["counters"] == (Level.PENDING, "not compared → another device counts now")
+    assert "damaged frames (CRC)" not in found
+
+
+def test_counters_of_another_start_of_this_host_are_not_compared() -> None:
+    before, after = check(uptime_s=1000.0), check(uptime_s=4000.0)
+    (change,) = compare(plain(before), plain(after), 86_400.0)
+    assert (change.level, change.text) == (
+        Level.PENDING,
+        "counters: not compared: this host was started anew",
+    )
+    assert compare(plain(before), plain(after), 3000.0) == []
+
+
 def test_optical_power() -> None:
     def lit(dbm: float) -> LinkFacts:
         return check(module=Module("SFP", readings=(Reading("received power", dbm, "dBm", 1),)))
@@ -126,6 +161,9 @@ _JSON = st.recursive(
                     "partner",
                     "kernel",
                     "tcp_rmem_bytes",
+                    "uptime_s",
+                    "standard",
+                    "SymbolErrorDuringCarrier",
                 ]
             ),
             inner,

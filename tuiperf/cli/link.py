@@ -21,6 +21,7 @@ from tuiperf.rules import expectation
 
 USAGE_CODE = 64  # EX_USAGE and its neighbours of sysexits.h
 INTERRUPTED_CODE = 130
+DEFAULT_PORT = 5201
 ACTIONS = ("save", "diff", "cable-test")
 
 _DESCRIPTION = """\
@@ -77,6 +78,9 @@ def parser(action: str) -> argparse.ArgumentParser:
             action="store_true",
             help="do not ask, even where this shell comes over that very cable",
         )
+        parser.add_argument(
+            "--tdr", action="store_true", help="what each pair reflects, and from how far"
+        )
         parser.add_argument("-J", "--json", action="store_true", help="the result as JSON")
         return parser
     if action in ("save", "diff"):
@@ -93,7 +97,7 @@ def _add_options(parser: _Parser, action: str) -> None:
     parser.add_argument(
         "--quick", action="store_true", help=f"do not watch the counters for {WINDOW_S:.0f} s"
     )
-    parser.add_argument("-p", "--port", type=_port, default=5201, help="the server's port (5201)")
+    parser.add_argument("-p", "--port", type=_port, help=f"the server's port ({DEFAULT_PORT})")
     parser.add_argument("--ascii", action="store_true", help="draw with ASCII alone")
     family = parser.add_mutually_exclusive_group()
     family.add_argument("-4", dest="family", action="store_const", const=4, help="IPv4 only")
@@ -103,7 +107,7 @@ def _add_options(parser: _Parser, action: str) -> None:
     parser.add_argument(
         "--watch", action="store_true", help="stay, and tell of changes as they come"
     )
-    parser.add_argument("--expect", default="", metavar="1G/full", help="a fault if it is not so")
+    parser.add_argument("--expect", metavar="1G/full", help="a fault if it is not so")
     surface = parser.add_mutually_exclusive_group()
     surface.add_argument("--plain", action="store_true", help="text instead of the screen")
     surface.add_argument("--tui", action="store_true", help="the screen, or an error")
@@ -116,10 +120,10 @@ def _port(text: str) -> int:
 
 
 def _plan(asked: argparse.Namespace) -> Plan:
-    expected = getattr(asked, "expect", "")
-    if expected and expectation.read(expected) is None:
+    expected = getattr(asked, "expect", None)
+    if expected is not None and expectation.read(expected) is None:
         raise UsageError(0, f"'{expected}' is no speed: write 1G/full, 100M/half, 2.5G")
-    subject, port = asked.subject, asked.port
+    subject, port = asked.subject, asked.port or DEFAULT_PORT
     if ":" in subject:
         where = host_of(subject)
         subject, port = where.host, where.port or port
@@ -130,7 +134,7 @@ def _plan(asked: argparse.Namespace) -> Plan:
         port=port,
         window_s=0.0 if asked.quick else WINDOW_S,
         family={4: 2, 6: 10}.get(asked.family or 0, 0),  # AF_INET, AF_INET6
-        expected=expected,
+        expected=expected or "",
     )
 
 
@@ -174,9 +178,13 @@ def _save(asked: argparse.Namespace) -> int:
     facts = page.look(_plan(asked))
     if facts.problem:
         return page.tell(facts)
+    older_s = link_store.kept_at(asked.name)
     path = link_store.save(asked.name, facts)
     code = page.tell(facts)
-    printer.complain(f"kept as '{asked.name}' in {path}; later: tuiperf link diff {asked.name}")
+    instead = f", in place of the one of {link_page.clock(older_s)}" if older_s else ""
+    printer.complain(
+        f"kept as '{asked.name}' in {path}{instead}; later: tuiperf link diff {asked.name}"
+    )
     return code
 
 
@@ -186,6 +194,8 @@ def _diff(asked: argparse.Namespace) -> int:
     kept = link_store.load(asked.name)
     if not asked.subject:
         asked.subject = kept.subject
+    if asked.port is None:
+        asked.port = kept.port
     printer = Printer(sys.stdout, sys.stderr)
     ascii_only = choose(OutputSettings(ascii=asked.ascii), Terminal.here()).ascii
     page = link_page.LinkPage(printer, ascii_only, as_json=asked.json)
@@ -200,12 +210,15 @@ def _cable_test(asked: argparse.Namespace) -> int:
         Printer(sys.stdout, sys.stderr),
         sure=asked.yes_cut_me_off,
         as_json=asked.json,
+        tdr=asked.tdr,
         ask=_ask if sys.stdin is not None and os.isatty(0) else None,
     )
 
 
 def _ask(question: str) -> bool:
+    """Ask on standard error: the result alone goes to standard output."""
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+        return input().strip().lower() in ("y", "yes")
     except (EOFError, UnicodeDecodeError):
         return False

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tuiperf.cli.printer import Printer
 from tuiperf.evidence import cable_test, interfaces, route
-from tuiperf.evidence.cable_test import Pair
+from tuiperf.evidence.cable_test import Pair, Reflection
 from tuiperf.evidence.facts import as_json
 from tuiperf.evidence.gaps import NEEDS_RIGHTS, Gaps, reason
 from tuiperf.evidence.interfaces import by_index, by_name
@@ -17,29 +17,38 @@ from tuiperf.evidence.link import walk
 REFUSED_CODE, NOT_FOUND_CODE, UNAVAILABLE_CODE, NO_RIGHTS_CODE = 64, 68, 69, 77
 NOTHING_TOLD_CODE = 70
 
+NO_RIGHTS = "error - a cable test needs root (CAP_NET_ADMIN)"
+
 Ask = Callable[[str], bool]
 
 
-def run(interface: str, printer: Printer, *, sure: bool, as_json: bool, ask: Ask | None) -> int:
+def run(
+    interface: str,
+    printer: Printer,
+    *,
+    sure: bool,
+    as_json: bool,
+    ask: Ask | None,
+    tdr: bool = False,
+) -> int:
     """Test the cable; 0 all pairs are fine, 2 one is not, 64 and above: there was no test."""
-    known = interfaces.read(Gaps())
-    if by_name(known, interface) is None:
+    device = by_name(interfaces.read(Gaps()), interface)
+    if device is None:
         printer.complain(f"error - there is no interface '{interface[:40]}' here")
         return NOT_FOUND_CODE
-    if not sure:
-        if carries_this_shell(interface):
-            printer.complain(
-                f"error - this SSH session comes over {interface}; the test takes its link down "
-                "for seconds. --yes-cut-me-off does it all the same"
-            )
-            return REFUSED_CODE
-        if ask is None:
-            printer.complain("error - there is nobody to ask here: --yes-cut-me-off goes on")
-            return REFUSED_CODE
-        if not ask(f"The test takes {interface}'s link down for some seconds. Go on?"):
-            return REFUSED_CODE
+    if device.loopback or device.kind:
+        printer.complain(f"error - {interface} has no cable of its own: name the card below it")
+        return UNAVAILABLE_CODE
+    if not cable_test.may_test():
+        printer.complain(NO_RIGHTS)
+        return NO_RIGHTS_CODE
+    if not sure and not _is_wanted(device.name, printer, ask):
+        return REFUSED_CODE
     try:
-        pairs = cable_test.run(interface)
+        if tdr:
+            samples = cable_test.reflections(device.name)
+            return tell_reflections(device.name, samples, printer, as_json)
+        pairs = cable_test.run(device.name)
     except OSError as error:
         return _refused(error, interface, printer)
     if not pairs:
@@ -48,9 +57,23 @@ def run(interface: str, printer: Printer, *, sure: bool, as_json: bool, ask: Ask
     return tell(interface, pairs, printer, as_json)
 
 
+def _is_wanted(interface: str, printer: Printer, ask: Ask | None) -> bool:
+    """Ask, but never about the cable that this shell comes over."""
+    if carries_this_shell(interface):
+        printer.complain(
+            f"error - this SSH session comes over {interface}; the test takes its link down "
+            "for seconds. --yes-cut-me-off does it all the same"
+        )
+        return False
+    if ask is None:
+        printer.complain("error - there is nobody to ask here: --yes-cut-me-off goes on")
+        return False
+    return ask(f"The test takes {interface}'s link down for some seconds. Go on?")
+
+
 def _refused(error: OSError, interface: str, printer: Printer) -> int:
     if error.errno in NEEDS_RIGHTS:
-        printer.complain("error - a cable test needs root (CAP_NET_ADMIN)")
+        printer.complain(NO_RIGHTS)
         return NO_RIGHTS_CODE
     if error.errno in (errno.EOPNOTSUPP, errno.ENODEV, errno.EINVAL, errno.ENOENT):
         printer.complain(f"error - {interface}'s card or its driver has no cable test")
@@ -87,3 +110,24 @@ def tell(interface: str, pairs: tuple[Pair, ...], printer: Printer, as_json_text
 def _line(pair: Pair) -> str:
     where = f" at {pair.distance_m:.1f} m" if pair.distance_m is not None and not pair.ok else ""
     return f"pair {pair.name}  pins {pair.wires}  {pair.state}{where}"
+
+
+def tell_reflections(
+    interface: str, samples: tuple[Reflection, ...], printer: Printer, as_json_text: bool
+) -> int:
+    """Write the strongest reflection of every pair; as JSON all of them. It judges nothing: 0."""
+    if not samples:
+        printer.complain("error - the card has told no reflections within 60 s")
+        return NOTHING_TOLD_CODE
+    if as_json_text:
+        document = {"interface": interface, "reflections": [as_json(each) for each in samples]}
+        printer.lines([json.dumps(document, indent=2)])
+    else:
+        printer.lines([f"{interface}'s cable, the strongest reflection of each pair"])
+        printer.lines(f"  {_reflection(each)}" for each in cable_test.strongest(samples))
+    return printer.code(0)
+
+
+def _reflection(each: Reflection) -> str:
+    where = f"{each.millivolts:+5d} mV at {each.distance_m:.1f} m"
+    return f"pair {each.pair}  {where}, as of {each.likely}"

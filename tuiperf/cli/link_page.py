@@ -11,14 +11,17 @@ from tuiperf.cli.link_store import Kept
 from tuiperf.cli.printer import Printer
 from tuiperf.cli.terminal import may_colour
 from tuiperf.evidence.facts import LinkFacts, as_json
-from tuiperf.evidence.gather import Plan, gather
+from tuiperf.evidence.gaps import Gaps
+from tuiperf.evidence.gather import Plan, again, gather
 from tuiperf.evidence.link import DeviceClass
 from tuiperf.evidence.watch import Change, Watch
-from tuiperf.rules.link import NOTHING_FOUND, document, exit_code, judge_link
+from tuiperf.rules.link import NOTHING_FOUND, exit_code, judge_link
+from tuiperf.rules.link_cable import not_as_expected
 from tuiperf.rules.link_diff import LinkChange, compare
 from tuiperf.rules.verdict import Level
 from tuiperf.view.link import plain_rows, subject
 from tuiperf.view.link_checks import checks
+from tuiperf.view.link_json import document
 from tuiperf.view.rows import ASCII, UNICODE, Row, pad
 from tuiperf.view.terminal_text import painted
 from tuiperf.view.verdicts import ROLE_OF, level_glyph
@@ -26,6 +29,12 @@ from tuiperf.view.verdicts import ROLE_OF, level_glyph
 WIDTH = 79
 _LEVELS = {"ok": Level.FINE, "look": Level.LOOK, "fault": Level.FAULT}
 _CODES = {"ok": 0, "look": 1, "fault": 2}
+_CHANGED = {Level.PENDING: 0, Level.FINE: 1, Level.LOOK: 1, Level.FAULT: 2}
+
+
+def clock(when_s: float) -> str:
+    """A moment as people read it."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(when_s))
 
 
 class LinkPage:
@@ -83,12 +92,26 @@ class LinkPage:
         try:
             with Watch(facts.device, virtual) as watch:
                 while not self._printer.gone:
-                    for change in watch.wait():
+                    news = watch.wait()
+                    for change in news:
                         self._change(change, facts.device.name)
                         code = max(code, _CODES[change.level])
+                    if news and plan.expected:
+                        facts = again(facts, Gaps())
+                        code = max(code, self._expected(facts))
         except KeyboardInterrupt:
             pass
         return self._printer.code(code)
+
+    def _expected(self, facts: LinkFacts) -> int:
+        """Tell whether the link is now as --expect wants it, once it has a carrier."""
+        if facts.device is None or not facts.device.carrier:
+            return 0
+        missed = not_as_expected(facts)
+        text = missed.claim if missed else f"as expected by --expect {facts.expected}"
+        level = "fault" if missed else "ok"
+        self._change(Change(time.time(), "expected", level, text), facts.device.name)
+        return _CODES[level]
 
     def _change(self, change: Change, name: str) -> None:
         if self._json:
@@ -112,19 +135,18 @@ class LinkPage:
         if facts.problem:
             self.tell(facts)
             return NOTHING_FOUND
-        found = compare(kept.facts, facts.to_json())
-        worst = max(({Level.FAULT: 2}.get(each.level, 1) for each in found), default=0)
+        found = compare(kept.facts, facts.to_json(), time.time() - kept.when_s)
+        worst = max((_CHANGED[each.level] for each in found), default=0)
         if self._json:
             self._printer.lines([json.dumps(_difference(kept, found), indent=2)])
             return self._printer.code(worst)
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(kept.when_s))
-        title = f"{subject(facts)}, since '{kept.name}' of {when}"
+        title = f"{subject(facts)}, since '{kept.name}' of {clock(kept.when_s)}"
         rows: list[Row] = [
             [("tuiperf  ", "title"), (self._glyphs.text(f"Link, {title}"), "strong")],
             [],
         ]
         rows += [self._changed(each) for each in found]
-        if not found:
+        if all(each.level is Level.PENDING for each in found):
             rows.append(
                 [
                     (f" {self._glyphs.ok} ", "ok"),
@@ -139,7 +161,7 @@ class LinkPage:
         return [
             (f" {level_glyph(change.level, glyphs)} ", ROLE_OF[change.level]),
             (pad(glyphs.text(change.what), 26), "text"),
-            (glyphs.text(f"  {change.before} → {change.after}"), "strong"),
+            (glyphs.text(f"  {change.values}"), "strong"),
         ]
 
 

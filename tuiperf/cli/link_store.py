@@ -16,6 +16,8 @@ from tuiperf.evidence.facts import LinkFacts
 
 FORM = 1
 MAX_BYTES = 4 << 20
+LATEST_S = float(1 << 33)
+"""A moment in the year 2242: what comes later is no time."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
@@ -27,6 +29,13 @@ class Kept:
     when_s: float
     subject: str
     facts: Mapping[str, Any]
+
+    @property
+    def port(self) -> int | None:
+        """The server's port that was looked at."""
+        found = self.facts.get("port")
+        number = found.get("number") if isinstance(found, dict) else None
+        return number if isinstance(number, int) and 0 < number < 65536 else None
 
 
 def directory() -> Path:
@@ -78,12 +87,17 @@ def load(name: str) -> Kept:
     if document.get("form") != FORM:
         raise UsageError(0, f"cannot read {path}: another version of tuiperf kept it")
     when_s, subject = document.get("when_s"), document.get("subject")
-    return Kept(
-        name,
-        when_s if isinstance(when_s, (int, float)) else 0.0,
-        subject if isinstance(subject, str) else "",
-        document["facts"],
-    )
+    if not isinstance(when_s, (int, float)) or not 0 <= when_s < LATEST_S:
+        raise UsageError(0, f"cannot read {path}: it does not say when it was kept")
+    return Kept(name, when_s, subject if isinstance(subject, str) else "", document["facts"])
+
+
+def kept_at(name: str) -> float | None:
+    """When a check of this name was kept, None when there is none that can be read."""
+    try:
+        return load(name).when_s
+    except UsageError:
+        return None
 
 
 def _others() -> str:

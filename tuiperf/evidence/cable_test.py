@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from . import files
 from .ethtool_reader import header
-from .netlink import attributes, each_attribute, generic_body, string, unsigned
+from .netlink import attributes, each_attribute, generic_body, signed, string, unsigned
 from .netlink_socket import Generic
 
-_ACT, _NOTIFICATION = 26, 27
+_ACT, _TDR_ACT, _NOTIFICATION, _TDR_NOTIFICATION = 26, 27, 27, 28
 _COMPLETED = 2
+_CAP_NET_ADMIN = 12
 _CODES = {
     1: "ok",
     2: "open",
@@ -50,24 +51,100 @@ class Pair:
         return self.state == "ok"
 
 
+@dataclass(frozen=True)
+class Reflection:
+    """What one pair throws back from one distance: upwards from an open end, down from a short."""
+
+    pair: str
+    distance_m: float
+    millivolts: int
+
+    @property
+    def likely(self) -> str:
+        """What such a reflection comes from, in words."""
+        return (
+            "an open end or a loose plug" if self.millivolts > 0 else "a short or a crushed cable"
+        )
+
+
 def run(interface: str, limit_s: float = 20.0) -> tuple[Pair, ...]:
     """Test the cable of an interface; empty when no result came in time.
 
     Raises OSError: EPERM without the right, EOPNOTSUPP where the card cannot.
     """
+    for body in _answers(interface, _ACT, limit_s):
+        told = decode(body)
+        if told is not None and told[0] == interface and told[1]:
+            return told[1]
+    return ()
+
+
+def reflections(interface: str, limit_s: float = 60.0) -> tuple[Reflection, ...]:
+    """What every pair throws back along its length (TDR); raises as `run` does."""
+    for body in _answers(interface, _TDR_ACT, limit_s):
+        told = decode_reflections(body)
+        if told is not None and told[0] == interface and told[1]:
+            return told[1]
+    return ()
+
+
+def _answers(interface: str, command: int, limit_s: float) -> Iterator[bytes]:
+    """Have something tested and yield ethtool's notifications until the time is up."""
     with Generic("ethtool") as commands, Generic("ethtool") as news:
         news.join([news.groups[name] for name in ("monitor",) if name in news.groups])
-        commands.act(_ACT, header(interface))
+        commands.act(command, header(interface))
         poll = select.poll()
         poll.register(news.socket, select.POLLIN)
         until_s = time.monotonic() + limit_s
         while (left_s := until_s - time.monotonic()) > 0:
             poll.poll(left_s * 1e3)
             for message in news.heard():
-                told = decode(message.body)
-                if told is not None and told[0] == interface and told[1]:
-                    return told[1]
-    return ()
+                yield message.body
+
+
+def decode_reflections(body: bytes) -> tuple[str, tuple[Reflection, ...]] | None:
+    """A TDR notification: the interface and the samples of its pairs; None: another one.
+
+    Samples follow the step that tells their distances; a later step begins another stretch.
+    """
+    command, found = generic_body(body)
+    if command != _TDR_NOTIFICATION:
+        return None
+    name = string(attributes(found.get(1, b"")).get(2)) or ""
+    samples: list[Reflection] = []
+    first_cm = step_cm = 0
+    taken = [0] * len(_PAIRS)
+    for type_, value in each_attribute(found.get(3, b"")):
+        inner = attributes(value)
+        if type_ == 1:
+            first_cm, step_cm = unsigned(inner.get(1)) or 0, unsigned(inner.get(3)) or 0
+            taken = [0] * len(_PAIRS)
+        pair, millivolts = unsigned(inner.get(1)), signed(inner.get(2))
+        if type_ != 2 or pair is None or pair >= len(_PAIRS) or millivolts is None:
+            continue
+        distance_cm = first_cm + taken[pair] * step_cm
+        taken[pair] += 1
+        samples.append(Reflection(_PAIRS[pair], distance_cm / 100, millivolts))
+    return name, tuple(samples)
+
+
+def strongest(samples: Iterable[Reflection]) -> tuple[Reflection, ...]:
+    """The strongest reflection of each pair: where its cable ends, or is hurt."""
+    found: dict[str, Reflection] = {}
+    for each in samples:
+        best = found.get(each.pair)
+        if best is None or abs(each.millivolts) > abs(best.millivolts):
+            found[each.pair] = each
+    return tuple(found[pair] for pair in sorted(found))
+
+
+def may_test() -> bool:
+    """True when this process has CAP_NET_ADMIN (capabilities(7)), or when that cannot be told."""
+    for line in (files.text("/proc/self/status", 1 << 16) or "").splitlines():
+        name, _, value = line.partition(":")
+        if name == "CapEff":
+            return bool(int(value.strip() or "0", 16) >> _CAP_NET_ADMIN & 1)
+    return True
 
 
 def decode(body: bytes) -> tuple[str, tuple[Pair, ...]] | None:

@@ -58,7 +58,7 @@ def counters(interface: str) -> tuple[dict[str, int], dict[str, int]]:
     standard: dict[str, int] = {}
     try:
         with Generic("ethtool") as kernel:
-            standard = _statistics(kernel, interface)
+            standard = {**_statistics(kernel, interface), **_pauses_and_blocks(kernel, interface)}
     except OSError:
         standard = {}
     own: dict[str, int] = {}
@@ -102,6 +102,26 @@ def _statistics(kernel: Generic, interface: str) -> dict[str, int]:
     except OSError:
         return {}
     return ethtool.statistics_of(answers[0]) if answers else {}
+
+
+def _pauses_and_blocks(kernel: Generic, interface: str) -> dict[str, int]:
+    """Counts that come with the settings of flow control and of error correction."""
+
+    def ask(command: int) -> bytes:
+        try:
+            answers = kernel.get(command, header(interface, _WITH_STATISTICS))
+        except OSError:
+            return b""
+        return answers[0] if answers else b""
+
+    pause, fec = ethtool.pause_of(ask(_PAUSE)), ethtool.fec_of(ask(_FEC))
+    counts = {
+        "PauseFramesReceived": pause.rx_frames,
+        "PauseFramesSent": pause.tx_frames,
+        "FecCorrectedBlocks": fec.corrected,
+        "FecUncorrectableBlocks": fec.uncorrectable,
+    }
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def _over_ioctl(device: EthtoolIoctl, found: Ethtool, interface: str) -> Ethtool:

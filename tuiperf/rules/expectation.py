@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_FORM = re.compile(r"(\d{1,6}(?:\.\d)?)([MG]?)(?:bit/s|bps|b)?(?:/(full|half))?\Z", re.IGNORECASE)
+_FORM = re.compile(
+    r"([0-9]{1,6}(?:\.[0-9])?)\s?([MGT]?)"
+    r"(?:b|bit|bits|bps|b/s|bit/s|bits/s|be|base-?tx?)?"
+    r"(?:[\s/,-](full|half)(?:[\s-]?duplex)?)?\Z",
+    re.IGNORECASE,
+)
+_MBPS: dict[str, float] = {"": 1, "M": 1, "G": 1000, "T": 1_000_000}
+LEAST_MBPS = 10
+"""No Ethernet is slower: somebody who writes 1 means 1G."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +28,17 @@ class Expectation:
 
 
 def read(text: str) -> Expectation | None:
-    """Read "1G/full"; a number without a letter is Mbit/s. None for what is none."""
+    """Read "1G/full", "10GbE" or "1000baseT/Full"; a number without a letter is Mbit/s.
+
+    None for what is no speed of a link.
+    """
     found = _FORM.match(text.strip())
     if found is None:
         return None
-    factor = 1000 if found[2].upper() == "G" else 1
-    mbps = round(float(found[1]) * factor)
-    return Expectation(mbps, found[3].lower() if found[3] else None) if mbps else None
+    mbps = round(float(found[1]) * _MBPS[found[2].upper()], 3)
+    if mbps < LEAST_MBPS or mbps != int(mbps):
+        return None
+    return Expectation(int(mbps), found[3].lower() if found[3] else None)
 
 
 def speed(mbps: float) -> str:

@@ -6,10 +6,8 @@ Order within a level goes from the bottom up: light, link, frames, this host, th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tuiperf.evidence.facts import LinkFacts
-from tuiperf.evidence.gaps import rights_missing
 
 from . import link_cable, link_host, link_path, link_virtual
 from .expectation import speed
@@ -73,16 +71,6 @@ def exit_code(facts: LinkFacts) -> int:
     if facts.problem:
         return NOTHING_FOUND
     return max(EXIT_CODES[each.level] for each in judge_link(facts))
-
-
-def document(facts: LinkFacts) -> dict[str, Any]:
-    """The check as JSON: verdicts, what root would add, and all facts."""
-    return {
-        "verdicts": [verdict.to_json() for verdict in judge_link(facts)],
-        "exit_code": exit_code(facts),
-        "needs_root": list(rights_missing(facts.gaps)),
-        "facts": facts.to_json(),
-    }
 
 
 def _cannot_tell(facts: LinkFacts) -> Verdict:

@@ -12,7 +12,7 @@ from tuiperf.evidence.link import DeviceClass, members_down
 
 from . import expectation
 from .expectation import speed
-from .link_signs import errors, is_cable, is_up, name
+from .link_signs import Errors, errors, is_cable, is_up, name
 from .verdict import Confidence, Level, Verdict
 
 ERROR_RATE_COPPER = 1e-10
@@ -359,49 +359,54 @@ def link_degraded(facts: LinkFacts) -> Verdict | None:
     if not is_cable(facts):
         return None
     counted, since_start = errors(facts.window), errors(facts.totals)
-    if counted is not None and (counted.medium or counted.symbols or counted.lost_carrier):
-        return _damaged_now(facts)
-    if since_start is not None and _too_many(facts, since_start.medium, since_start.received_bits):
-        rate = since_start.medium / max(1, since_start.received_bits)
-        return _degraded(
-            facts,
-            Level.LOOK,
-            Confidence.LOW,
-            f"{since_start.medium} since start",
-            f"{since_start.medium} damaged frames since {name(facts)} was started: one in "
-            f"{1 / rate:.1e} bits; the medium allows one in {1 / _allowed(facts):.0e}",
-        )
+    if counted is not None and _worst(counted) > counted.received_bits * _allowed(facts):
+        return _damaged_now(facts, counted)
     state = facts.ethtool.state
     if state.sqi is not None and state.sqi_max and state.up and state.sqi * 2 < state.sqi_max:
         sign = f"signal quality {state.sqi} of {state.sqi_max} (SQI)"
-        return _degraded(facts, Level.LOOK, Confidence.MEDIUM, "weak signal", sign)
-    if facts.ethtool.fec.uncorrectable:
-        blocks = facts.ethtool.fec.uncorrectable
-        sign = f"{blocks} blocks could not be corrected since {name(facts)} was started (FEC)"
-        return _degraded(facts, Level.LOOK, Confidence.LOW, f"{blocks} FEC blocks", sign)
+        claim = f"{name(facts)}'s signal is weak: the cable, a plug or a port is bad."
+        return _degraded(facts, Level.LOOK, Confidence.MEDIUM, "weak signal", claim, sign)
+    if since_start is not None and _too_many(facts, since_start.medium, since_start.received_bits):
+        rate = since_start.medium / max(1, since_start.received_bits)
+        sign = (
+            f"{since_start.medium} damaged frames since {name(facts)} was started: one in "
+            f"{1 / rate:.1e} bits; the medium allows one in {1 / _allowed(facts):.0e}"
+        )
+        claim = (
+            f"Frames arrived damaged at {name(facts)} at some time since it was started"
+            f"{': none while it was watched' if counted else ''}."
+        )
+        short = f"{since_start.medium} since start"
+        return _degraded(facts, Level.LOOK, Confidence.LOW, short, claim, sign)
     return None
 
 
-def _damaged_now(facts: LinkFacts) -> Verdict:
-    counted = errors(facts.window)
-    assert counted is not None
+def _worst(counted: Errors) -> int:
+    return max(counted.medium, counted.symbols, counted.lost_carrier, counted.uncorrectable)
+
+
+def _damaged_now(facts: LinkFacts, counted: Errors) -> Verdict:
     parts = [
         f"{count} {words}"
         for count, words in (
             (counted.damaged, "frames with a wrong checksum (CRC)"),
             (counted.misaligned, "misaligned frames"),
             (counted.symbols, "symbol errors"),
+            (counted.uncorrectable, "blocks that could not be corrected (FEC)"),
             (counted.lost_carrier, "losses of the carrier while sending"),
         )
         if count
     ]
-    worst = max(counted.medium, counted.symbols, counted.lost_carrier)
+    worst = _worst(counted)
+    arrives = counted.medium or counted.symbols or counted.uncorrectable
+    trouble = "Frames arrive damaged at" if arrives else "The signal breaks off while sending at"
     bad = worst >= DAMAGED_BAD
     return _degraded(
         facts,
         Level.FAULT if bad else Level.LOOK,
         Confidence.HIGH if bad else Confidence.MEDIUM,
         f"{worst} in {_window(facts)}",
+        f"{trouble} {name(facts)}: the cable, a plug or a port is bad.",
         f"in {_window(facts)}: {', '.join(parts)}",
         f"{counted.received_bits / 1e6:.1f} Mbit were received meanwhile; "
         f"the medium allows {counted.received_bits * _allowed(facts):.2g} errors in them",
@@ -418,7 +423,7 @@ def _too_many(facts: LinkFacts, damaged: int, bits: int) -> bool:
 
 
 def _degraded(
-    facts: LinkFacts, level: Level, confidence: Confidence, short: str, *because: str
+    facts: LinkFacts, level: Level, confidence: Confidence, short: str, claim: str, *because: str
 ) -> Verdict:
     fibre = facts.ethtool.info.port == "fibre"
     first = "clean and reseat the connectors" if fibre else "plug the cable in again, then another"
@@ -428,7 +433,7 @@ def _degraded(
         confidence=confidence,
         title="Link degraded",
         short=short,
-        claim=f"Frames arrive damaged at {name(facts)}: the cable, a plug or a port is bad.",
+        claim=claim,
         because=because,
         ruled_out=("drops in this host: damaged frames are counted before it sees them",),
         next=(

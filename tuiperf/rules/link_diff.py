@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tuiperf.evidence.counters import Counts
+
 from .expectation import speed
+from .link_signs import Errors, errors
 from .verdict import Level
 
 POWER_LEAST_DB = 0.5
@@ -22,7 +25,7 @@ Worse = Callable[[Any, Any], bool]
 
 @dataclass(frozen=True)
 class LinkChange:
-    """One change; FAULT is worse than before, FINE better, LOOK only different."""
+    """One change; FAULT is worse, FINE better, LOOK only different, PENDING not to be told."""
 
     what: str
     level: Level
@@ -30,8 +33,15 @@ class LinkChange:
     after: str
 
     @property
+    def values(self) -> str:
+        """Before and after; a counter's growth and a reason speak for themselves."""
+        if self.before in ("none more", "not compared"):
+            return self.after if self.before == "none more" else f"{self.before}: {self.after}"
+        return f"{self.before} → {self.after}"
+
+    @property
     def text(self) -> str:
-        return f"{self.what}: {self.before} → {self.after}"
+        return f"{self.what}: {self.values}"
 
     def to_json(self) -> dict[str, str]:
         return {
@@ -66,6 +76,7 @@ _VALUES: tuple[tuple[str, str, Callable[[Any], str], Worse | None], ...] = (
     ("signal quality", "ethtool.state.sqi", str, _less),
     ("pause, receiving", "ethtool.pause.rx", lambda on: "on" if on else "off", None),
     ("pause, sending", "ethtool.pause.tx", lambda on: "on" if on else "off", None),
+    ("EEE allowed", "ethtool.eee.enabled", lambda on: "yes" if on else "no", None),
     ("EEE", "ethtool.eee.active", lambda on: "active" if on else "not active", None),
     ("FEC", "ethtool.fec.active", str, None),
     ("receive ring", "ethtool.rings.rx", str, None),
@@ -93,20 +104,27 @@ _SETS = (
     ("offloads", "ethtool.features.on"),
 )
 _COUNTERS = (
-    ("damaged frames (CRC)", "rx_crc_errors"),
-    ("misaligned frames", "rx_frame_errors"),
-    ("frames without room", "rx_missed_errors"),
-    ("lost carriers while sending", "tx_carrier_errors"),
-    ("late collisions", "tx_window_errors"),
+    ("damaged frames (CRC)", "damaged", Level.FAULT),
+    ("misaligned frames", "misaligned", Level.FAULT),
+    ("symbol errors", "symbols", Level.FAULT),
+    ("uncorrectable blocks (FEC)", "uncorrectable", Level.FAULT),
+    ("frames without room", "missed", Level.FAULT),
+    ("lost carriers while sending", "lost_carrier", Level.FAULT),
+    ("late collisions", "late_collisions", Level.FAULT),
+    ("pauses asked for", "pauses", Level.LOOK),
 )
+"""What is counted: its name, the sign that counts it, and what more of it means."""
+
+SAME_START_S = 120.0
+"""Two reckonings of one start of this host differ by less."""
 
 
-def compare(before: Document, after: Document) -> list[LinkChange]:
-    """All changes, the worse ones first."""
+def compare(before: Document, after: Document, elapsed_s: float | None = None) -> list[LinkChange]:
+    """All changes, the worse ones first. `elapsed_s` is what lies between the two checks."""
     found = [
         *_values(before, after),
         *_sets(before, after),
-        *_counts(before, after),
+        *_counts(before, after, elapsed_s),
         *_optics(before, after),
         *_round_trips(before, after),
     ]
@@ -156,15 +174,46 @@ def _sets(before: Document, after: Document) -> Iterator[LinkChange]:
             yield LinkChange(what, Level.LOOK, "not there", " ".join(come))
 
 
-def _counts(before: Document, after: Document) -> Iterator[LinkChange]:
-    """Counters that grew; one that went back was started anew and tells nothing."""
-    for what, name in _COUNTERS:
-        grown = _grown(at(before, f"totals.nic.{name}"), at(after, f"totals.nic.{name}"))
+def _counts(before: Document, after: Document, elapsed_s: float | None) -> Iterator[LinkChange]:
+    """Counters that grew; where they were started anew meanwhile, that they tell nothing."""
+    why = _started_anew(before, after, elapsed_s)
+    if why:
+        yield LinkChange("counters", Level.PENDING, "not compared", why)
+        return
+    old, new = _counted(before), _counted(after)
+    for what, name, level in _COUNTERS if old and new else ():
+        grown = _grown(getattr(old, name), getattr(new, name))
         if grown:
-            yield LinkChange(what, Level.FAULT, "none more", f"{grown} more since")
+            yield LinkChange(what, level, "none more", f"{grown} more since")
     flaps = _grown(at(before, "totals.carrier_changes"), at(after, "totals.carrier_changes"))
     if flaps:
         yield LinkChange("carrier changes", Level.LOOK, "none more", f"{flaps} more since")
+
+
+def _started_anew(before: Document, after: Document, elapsed_s: float | None) -> str:
+    """Why the counters of two checks do not belong together, "" when they do."""
+    names = [(at(each, "device.name"), at(each, "device.index")) for each in (before, after)]
+    if names[0] != names[1]:
+        return "another device counts now"
+    old, new = at(before, "uptime_s"), at(after, "uptime_s")
+    if not isinstance(old, (int, float)) or not isinstance(new, (int, float)):
+        return ""
+    expected = old if elapsed_s is None else old + elapsed_s - SAME_START_S
+    return "this host was started anew" if new < expected else ""
+
+
+def _counted(document: Document) -> Errors | None:
+    """The signs of a kept check's counters."""
+    nic, standard, driver = (
+        _numbers(at(document, f"totals.{kind}")) for kind in ("nic", "standard", "driver")
+    )
+    return errors(Counts(0.0, nic=nic, standard=standard, driver=driver))
+
+
+def _numbers(counters: Any) -> dict[str, int]:
+    if not isinstance(counters, Mapping):
+        return {}
+    return {str(name): count for name, count in counters.items() if isinstance(count, int)}
 
 
 def _grown(old: Any, new: Any) -> int:

@@ -37,8 +37,7 @@ def host_drops(facts: LinkFacts) -> Verdict | None:
     if facts.window is None or not (missed or softnet):
         return None
     who, seconds = name(facts), f"{facts.window.seconds:.0f} s"
-    received = facts.window.nic.get("rx_packets", 0) + missed
-    share = (missed + softnet) / max(1, received)
+    share = _share_dropped(facts, missed, softnet)
     ring = facts.ethtool.rings
     room = ring.rx is not None and ring.rx_max is not None and ring.rx < ring.rx_max
     advice = []
@@ -46,22 +45,38 @@ def host_drops(facts: LinkFacts) -> Verdict | None:
         advice.append(f"try: ethtool -G {who} rx {min(ring.rx_max or 0, RING_WANTED)}")
     if softnet:
         advice.append("try: sysctl -w net.core.netdev_max_backlog=5000")
+    if missed:
+        advice.append(f"look: ethtool -S {who} | grep -iE 'drop|miss|no_buf'")
     return Verdict(
         id="host-drops",
         level=Level.FAULT if share >= DROPS_BAD_SHARE else Level.LOOK,
         confidence=Confidence.HIGH,
         title="Drops in this host",
         short=f"{missed + softnet} in {seconds}",
-        claim=f"{who} received {missed + softnet} frames that this host had no room for.",
+        claim=f"{who} received {missed} frames that this host had no room for."
+        if missed
+        else f"This host dropped {softnet} frames that had arrived already, at any interface.",
         because=(
             *((f"the card missed {missed} frames in {seconds}",) if missed else ()),
-            *((f"the kernel's backlog dropped {softnet} (softnet)",) if softnet else ()),
+            *(
+                (f"the kernel's backlog, one for all interfaces, dropped {softnet} (softnet)",)
+                if softnet
+                else ()
+            ),
             f"{percent(share)} of what was received",
             *((f"the receive ring has {ring.rx} of {ring.rx_max} places",) if room else ()),
         ),
         ruled_out=("the cable: these frames arrived whole",),
-        next=(*advice, f"look: ethtool -S {who} | grep -iE 'drop|miss|no_buf'"),
+        next=tuple(advice),
     )
+
+
+def _share_dropped(facts: LinkFacts, missed: int, softnet: int) -> float:
+    """The larger share: of what the card received, or of what the kernel took from all cards."""
+    assert facts.window is not None
+    received = facts.window.nic.get("rx_packets", 0) + missed
+    taken = (facts.window.softnet.processed if facts.window.softnet else 0) + softnet
+    return max(missed / max(1, received), softnet / max(1, taken))
 
 
 def small_ring(facts: LinkFacts) -> Verdict | None:
@@ -116,36 +131,20 @@ def offloads_off(facts: LinkFacts) -> Verdict | None:
 
 def paused(facts: LinkFacts) -> Verdict | None:
     """The partner tells this card to stop sending."""
-    before, window = facts.ethtool.pause.rx_frames, facts.window
-    if not is_cable(facts) or window is None:
+    counted, before = errors(facts.window), facts.ethtool.pause.rx_frames
+    if not is_cable(facts) or facts.window is None or counted is None or not counted.pauses:
         return None
-    frames = max(
-        (
-            count
-            for counter, count in window.driver.items()
-            if counter.lower()
-            in (
-                "rx_flow_control_xoff",
-                "rx_pause_ctrl_phy",
-                "rx_pause_frames",
-                "rx_pause",
-                "rx_xoff_frames",
-            )
-        ),
-        default=0,
-    )
-    if not frames:
-        return None
+    frames, seconds = counted.pauses, f"{facts.window.seconds:.0f} s"
     total = f"; {before} since it was started" if before else ""
     return Verdict(
         id="paused",
         level=Level.LOOK,
         confidence=Confidence.HIGH,
         title="Partner says stop",
-        short=f"{frames} pauses in {window.seconds:.0f} s",
+        short=f"{frames} pauses in {seconds}",
         claim=f"The switch told {name(facts)} to pause {frames} times: something behind it is "
         "slower than this link.",
-        because=(f"{frames} pause frames received in {window.seconds:.0f} s{total}",),
+        because=(f"{frames} pause frames received in {seconds}{total}",),
         next=("look: the switch's port counters; the slow receiver is behind it",),
     )
 

@@ -15,6 +15,9 @@ _OWN_SYMBOLS = re.compile(r"\A(rx_)?(port_|phy_)?symbol_?(err(or)?s?)(_phy)?\Z")
 _OWN_MISSED = re.compile(
     r"\A(port\.)?rx_?(missed(_errors)?|no_buffer_count|out_of_buffer|no_dma_resources|discards_phy)\Z"
 )
+_OWN_PAUSES = re.compile(
+    r"\Arx_(flow_control_xoff|pause_ctrl_phy|pause_frames|pause|xoff_frames)\Z", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Errors:
     late_collisions: int
     lost_carrier: int  # while sending
     missed: int  # frames that reached the card and found no room in this host
+    uncorrectable: int  # blocks that forward error correction gave up
+    pauses: int  # times that the partner asked for a pause
     received_bits: int
 
     @property
@@ -55,6 +60,8 @@ def errors(counted: Counts | Window | None) -> Errors | None:
             nic.get("rx_over_errors", 0),
             _own(own, _OWN_MISSED),
         ),
+        uncorrectable=standard.get("FecUncorrectableBlocks", 0),
+        pauses=max(standard.get("PauseFramesReceived", 0), _own(own, _OWN_PAUSES)),
         received_bits=8 * nic.get("rx_bytes", 0),
     )
 

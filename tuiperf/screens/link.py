@@ -22,11 +22,12 @@ from tuiperf.evidence.gather import Plan, Sleep, again, gather
 from tuiperf.evidence.link import DeviceClass
 from tuiperf.evidence.rates import Rates, RateSampler
 from tuiperf.evidence.watch import Change, Watch
-from tuiperf.rules.link import document, exit_code, judge_link
+from tuiperf.rules.link import exit_code, judge_link
 from tuiperf.view.help import LINK_KEYS
 from tuiperf.view.keys import Key
 from tuiperf.view.link import Series, command_of, plain_rows, subject
 from tuiperf.view.link_checks import checks
+from tuiperf.view.link_json import document
 from tuiperf.view.rows import Glyphs, escape, to_text
 from tuiperf.view.verdicts import level_glyph
 from tuiperf.widgets.link_panels import (
