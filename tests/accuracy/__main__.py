@@ -4,6 +4,7 @@
   --full      run the whole grid, about 2.5 hours
   --carried   judge the recordings that come with the tests, a minute
   --only TEXT run or judge only cases whose name holds TEXT
+  --choosing  list the misses of the half that thresholds are chosen on, and no others
   --keep FILE write the runs' records to FILE
 
 Runs need the lab (root, or user namespaces) and an otherwise quiet machine.
@@ -47,20 +48,21 @@ def carried(part: str = "") -> Iterator[tuple[Case, Record]]:
                 yield known[run.name], run
 
 
-def report(outcomes: list[Outcome]) -> None:
-    """Print the matrix, the figures and each miss."""
+def report(outcomes: list[Outcome], choosing: bool = False) -> None:
+    """Print the matrix, the figures and each miss; of one half alone while rules are changed."""
     print("\n".join(scoring.confusion(outcomes)), end="\n\n")
     halves = (
+        ("choosing half", [each for each in outcomes if each.case.for_choosing]),
+        ("other half", [each for each in outcomes if not each.case.for_choosing]),
         ("profiles", [each for each in outcomes if not each.case.of_grid]),
-        ("tuned on", [o for o in outcomes if o.case.of_grid and not o.case.held_out]),
-        ("held out", [o for o in outcomes if o.case.of_grid and o.case.held_out]),
         ("all", outcomes),
     )
     for name, part in halves:
         if part:
             print(scoring.words(name, scoring.score(part)))
+    shown = [each for each in outcomes if each.case.for_choosing] if choosing else outcomes
     print("\nnot right:")
-    print("\n".join(f"  {line}" for line in scoring.misses(outcomes)) or "  none")
+    print("\n".join(f"  {line}" for line in scoring.misses(shown)) or "  none")
 
 
 def main(arguments: list[str]) -> int:
@@ -71,6 +73,7 @@ def main(arguments: list[str]) -> int:
     which.add_argument("--full", action="store_true")
     which.add_argument("--carried", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--choosing", action="store_true")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args(arguments)
     if options.carried:
@@ -94,7 +97,7 @@ def main(arguments: list[str]) -> int:
             print(f"  {case.name}: {told.first.id}, {mark}", file=sys.stderr, flush=True)
     if options.keep:
         record.write(options.keep, records)
-    report(outcomes)
+    report(outcomes, options.choosing)
     found = scoring.score(outcomes)
     return 0 if found.right >= 0.9 and found.wrong <= 0.02 else 1
 
