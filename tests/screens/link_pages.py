@@ -10,9 +10,12 @@ from typing import TypeVar
 
 from textual.pilot import Pilot
 
-from tests.rules.linkmade import towards, watched
+from tests.rules.linkmade import CARD, towards, watched
 from tuiperf.evidence.facts import STAGES, LinkFacts
 from tuiperf.evidence.gather import Plan, Sleep
+from tuiperf.evidence.interfaces import Interface
+from tuiperf.evidence.link import DeviceClass, Link, Speed
+from tuiperf.evidence.listing import Listed
 from tuiperf.evidence.path_mtu import PathMtu
 from tuiperf.evidence.rates import Rates
 from tuiperf.evidence.watch import Change
@@ -44,6 +47,16 @@ class MadeSource:
 
     def again(self, facts: LinkFacts) -> LinkFacts:
         return facts
+
+    def interfaces(self) -> Sequence[Listed]:
+        veth = Interface(7, "veth0", "veth", carrier=False)
+        off = Interface(8, "eth1", enabled=False, bus="pci")
+        return (
+            Listed(CARD, Link(DeviceClass.PHYSICAL, "a card (igb)", Speed.KNOWN, 1000, "full"),
+                   "10.0.0.9", True),
+            Listed(veth, Link(DeviceClass.VIRTUAL, "one end of a pair")),
+            Listed(off, Link(DeviceClass.PHYSICAL, "a card (e1000e)")),
+        )
 
     def rates(self, facts: LinkFacts) -> list[Rates]:
         return [

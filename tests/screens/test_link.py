@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -90,16 +89,24 @@ def test_the_details_alone_and_back() -> None:
     assert "Checks" in back
 
 
-def test_copy_gives_the_command() -> None:
-    async def case(bench: LinkBench) -> tuple[str, str]:
+def test_copy_gives_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def case(bench: LinkBench) -> tuple[str, str, list[str]]:
         await bench.press("y")
         command = bench.app.clipboard
         await bench.press("g", "y")
-        return command, bench.app.clipboard
+        return command, bench.app.clipboard, bench.toasts()
 
-    command, page = on_link_screen(case)
+    command, page, toasts = on_link_screen(case)
     assert command == "ethtool -G eth0 rx 4096"
     assert page.startswith("tuiperf  Link check, lab-b (192.0.2.7) by eth0")
+    (path,) = tmp_path.iterdir()
+    assert path.read_text(encoding="utf-8") == page + "\n"
+    assert toasts == [
+        "Copied, if this terminal allows it: ethtool -G eth0 rx 4096",
+        f"Copied, if this terminal allows it, and written into {path}",
+    ]
 
 
 def test_export_writes_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,13 +153,42 @@ def test_again_looks_again() -> None:
     assert on_link_screen(case) == 2
 
 
-def test_the_next_interface() -> None:
+def test_an_interface_is_chosen_from_a_list() -> None:
+    async def case(bench: LinkBench) -> tuple[str, str, str]:
+        await bench.press("i")
+        shown = bench.text()
+        await bench.press("j", "j", "enter")
+        chosen = bench.source.plans[-1].asked
+        await bench.press("i", "escape")
+        return shown, chosen, bench.source.plans[-1].asked
+
+    shown, chosen, after = on_link_screen(case)
+    assert any("lab-b" in line and "the way to this host" in line for line in shown.splitlines())
+    assert "eth0   1 Gbit/s, full  10.0.0.9  a card (igb), default route" in shown
+    assert "veth0  no carrier" in shown
+    assert "eth1   switched off" in shown
+    assert (chosen, after) == ("veth0", "veth0")
+
+
+def test_back_to_the_host_that_was_asked_for() -> None:
+    async def case(bench: LinkBench) -> list[str]:
+        await bench.press("i", "G", "enter")
+        await bench.press("i", "g", "enter")
+        return [plan.asked for plan in bench.source.plans[1:]]
+
+    assert on_link_screen(case) == ["eth1", "lab-b"]
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
+def test_the_list_of_interfaces_fits(size: tuple[int, int]) -> None:
     async def case(bench: LinkBench) -> str:
         await bench.press("i")
-        return bench.source.plans[-1].asked
+        return bench.text()
 
-    others = [name for name in os.listdir("/sys/class/net") if name != "lo"]  # noqa: PTH208
-    assert on_link_screen(case) in [*others, "lab-b"]
+    shown = on_link_screen(case, size=size)
+    assert "Interfaces" in shown
+    for words in ("eth0   1 Gbit/s, full", "veth0  no carrier", "eth1   switched off", "esc back"):
+        assert words in shown
 
 
 def test_help_lists_its_keys() -> None:
@@ -161,8 +197,20 @@ def test_help_lists_its_keys() -> None:
         return bench.text()
 
     shown = on_link_screen(case)
-    assert "look at the next interface" in shown
+    assert "choose another interface" in shown
     assert "run the same test again" not in shown
+
+
+def test_sheets_are_drawn_in_ascii_where_that_is_asked() -> None:
+    async def case(bench: LinkBench) -> tuple[str, str]:
+        await bench.press("question_mark")
+        keys = bench.text()
+        await bench.press("escape", "i")
+        return keys, bench.text()
+
+    for shown in on_link_screen(case, glyphs=ASCII):
+        assert shown.isascii()
+        assert "esc back" in shown
 
 
 def test_nothing_to_look_at() -> None:

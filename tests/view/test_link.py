@@ -106,7 +106,7 @@ def test_the_plain_page_fits_and_escapes(name: str) -> None:
 def test_findings_of_a_path_in_order() -> None:
     found = {each.name: (each.found, each.reading) for each in listed_of(towards())}
     assert found["Carrier and duplex"] == ("1 Gbit/s, full", "as expected")
-    assert found["Negotiation"] == ("auto, partner offers 1 Gbit/s", "as expected")
+    assert found["Negotiation"] == ("auto, partner 1 Gbit/s", "as expected")
     assert found["Interface errors"] == ("0 rx, 0 tx in 5 s", "clean")
     assert found["Offloads"] == ("tso gso gro on", "as expected")
     assert found["CPU"] == ("busiest core 30 %", "has time left")

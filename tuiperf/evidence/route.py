@@ -23,6 +23,8 @@ _RTM_GETROUTE, _RTM_GETNEIGH = 26, 30
 _ROUTE = struct.Struct("=BBBBBBBBI")
 _NEIGHBOUR = struct.Struct("=BxxxiHBB")
 _ADDRESS_BYTES: dict[int, int] = {socket.AF_INET: 4, socket.AF_INET6: 16}
+FAMILIES = tuple(_ADDRESS_BYTES)
+"""IPv4 and IPv6."""
 _LOCAL = 2  # RTN_LOCAL
 _MAIN_TABLE = 254
 _REFUSED = {6: "blackhole", 7: "unreachable", 8: "prohibited"}

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -16,14 +16,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
+from tuiperf.evidence import listing
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.gaps import Gaps
 from tuiperf.evidence.gather import Plan, Sleep, again, gather
 from tuiperf.evidence.link import DeviceClass
+from tuiperf.evidence.listing import Listed
 from tuiperf.evidence.rates import Rates, RateSampler
 from tuiperf.evidence.watch import Change, Watch
 from tuiperf.rules.link import exit_code, judge_link
 from tuiperf.view.help import LINK_KEYS
+from tuiperf.view.interfaces import choices
 from tuiperf.view.keys import Key
 from tuiperf.view.link import Series, command_of, plain_rows, subject
 from tuiperf.view.link_checks import checks
@@ -42,6 +45,7 @@ from tuiperf.widgets.link_panels import (
 )
 from tuiperf.widgets.rows import RowsWidget
 
+from .interfaces import InterfaceScreen
 from .sheets import HelpScreen
 
 SUMMARY_WIDTH = 79
@@ -67,6 +71,9 @@ class LinkSource(Protocol):
     def rates(self, facts: LinkFacts) -> list[Rates]:
         """The counters' last minute."""
 
+    def interfaces(self) -> Sequence[Listed]:
+        """The interfaces that can be looked at."""
+
 
 class Host:
     """This host, as LinkSource."""
@@ -87,6 +94,9 @@ class Host:
 
     def again(self, facts: LinkFacts) -> LinkFacts:
         return again(facts, Gaps())
+
+    def interfaces(self) -> Sequence[Listed]:
+        return listing.read(Gaps())
 
     def rates(self, facts: LinkFacts) -> list[Rates]:
         if facts.device is None:
@@ -109,7 +119,7 @@ class LinkScreen(Screen[None]):
         Binding("g,home", "choose(-1000)", "Top", show=False),
         Binding("G,end", "choose(1000)", "End", show=False),
         Binding("enter,b", "details", "Details", id="link.details"),
-        Binding("i", "interface", "Next interface", id="link.interface"),
+        Binding("i", "interface", "Choose an interface", id="link.interface"),
         Binding("y", "copy", "Copy the command", id="link.copy"),
         Binding("e", "export", "Export as JSON", id="link.export"),
         Binding("question_mark,f1", "help", "Help", id="link.help"),
@@ -134,7 +144,14 @@ class LinkScreen(Screen[None]):
         self._inbox: deque[LinkFacts | Change] = deque(maxlen=1000)
         self._stopped = threading.Event()
         self._sampled_s = -SAMPLE_S
+        self._asked_host = ""
         self._chosen_by_reader = False
+
+    @property
+    def _host(self) -> str:
+        """The host that was asked for first, "" when it was an interface or nothing."""
+        self._asked_host = self.page.facts.host or self._asked_host
+        return self._asked_host
 
     def compose(self) -> ComposeResult:
         page = self.page
@@ -306,16 +323,19 @@ class LinkScreen(Screen[None]):
             self.action_details()
 
     def action_interface(self) -> None:
-        """Look at the next interface of this host."""
-        from tuiperf.evidence import interfaces
-
-        names = [each.name for each in interfaces.read(Gaps()) if not each.loopback]
-        if not names:
-            self._say("There is no other interface here.")
+        """List this host's interfaces, to look at another one."""
+        page = self.page
+        offered = choices(self._source.interfaces(), self._host)
+        if not offered:
+            self._say("No interface can be read here.", "warning")
             return
-        here = self.page.facts.interface.name if self.page.facts.interface else ""
-        after = names.index(here) + 1 if here in names else 0
-        self.plan = replace(self.plan, asked=names[after % len(names)])
+        here = self.plan.asked or (page.facts.interface.name if page.facts.interface else "")
+        self.app.push_screen(InterfaceScreen(offered, here, page.glyphs), self._look_at)
+
+    def _look_at(self, asked: str | None) -> None:
+        if asked is None:
+            return
+        self.plan = replace(self.plan, asked=asked)
         self._begin()
         self.sync()
 
@@ -325,12 +345,25 @@ class LinkScreen(Screen[None]):
     def action_copy(self) -> None:
         command = command_of(self.page.chosen)
         self.app.copy_to_clipboard(command or self.summary_text())
-        what = command or "the whole check"
-        self._say(f"Copied by OSC 52, where the terminal allows it: {what}")
+        copied = "Copied, if this terminal allows it"
+        if command:
+            self._say(f"{copied}: {command}")
+            return
+        path = self._file("txt")
+        try:
+            path.write_text(self.summary_text() + "\n", encoding="utf-8")
+        except OSError as error:
+            self._say(f"{copied}; no file: {path}: {error.strerror}", "warning")
+            return
+        self._say(f"{copied}, and written into {path}")
+
+    def _file(self, suffix: str) -> Path:
+        """A file of this check in the current directory."""
+        name = "".join(c if c.isalnum() or c in ".-" else "_" for c in subject(self.page.facts))
+        return Path.cwd() / f"tuiperf-link-{name[:40] or 'check'}.{suffix}"
 
     def action_export(self) -> None:
-        name = "".join(c if c.isalnum() or c in ".-" else "_" for c in subject(self.page.facts))
-        path = Path.cwd() / f"tuiperf-link-{name[:40] or 'check'}.json"
+        path = self._file("json")
         try:
             text = json.dumps(document(self.page.facts), indent=2) + "\n"
             path.write_text(text, encoding="utf-8")

@@ -29,6 +29,9 @@ class HelpScreen(ModalScreen[None]):
         self._glyphs = glyphs
         self._keys = keys
 
+    def on_mount(self) -> None:
+        self.set_class(self._glyphs.ascii, "-ascii")
+
     def compose(self) -> ComposeResult:
         width = max(20, min(_HELP_WIDTH, self.app.size.width - 4))
         rows = help_rows(width, self._glyphs, self._keys)
@@ -55,6 +58,9 @@ class QuestionScreen(ModalScreen[bool]):
         super().__init__()
         self._question = question
         self._glyphs = glyphs
+
+    def on_mount(self) -> None:
+        self.set_class(self._glyphs.ascii, "-ascii")
 
     def compose(self) -> ComposeResult:
         width = max(20, min(_QUESTION_WIDTH, self.app.size.width - 4))

@@ -22,11 +22,27 @@ RUN_KEYS = (
 )
 """Every key of a run's screen, and what it does."""
 
+HOME_KEYS = (
+    ("n", "new run: choose what to measure"),
+    ("1 to 5", "find something out, from any screen"),
+    ("0, esc", "back here, from any screen"),
+    ("^r", "show the run, from any screen"),
+    ("j, k, g, G", "select a peer"),
+    ("enter", "measure it, with its last settings"),
+    ("r", "its last test again, at once"),
+    ("l", "check the link towards it"),
+    ("d", "forget it; its recordings stay"),
+    ("^z", "back to the shell; fg returns"),
+    ("^p, :", "all commands, and themes"),
+    ("q", "quit; asks while a run goes on"),
+)
+"""Every key of the home screen, and what it does."""
+
 LINK_KEYS = (
     ("r", "check again"),
     ("j, k, g, G", "select a check, or scroll its details"),
     ("enter", "the details alone, and back"),
-    ("i", "look at the next interface"),
+    ("i", "choose another interface"),
     ("y", "copy the check's command, or the page"),
     ("e", "write all facts and verdicts into a file"),
     ("^z", "back to the shell; fg returns"),

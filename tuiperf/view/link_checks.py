@@ -166,7 +166,7 @@ def _negotiation(facts: LinkFacts) -> tuple[str, Facts]:
         return "forced, autoneg off", tuple(more)
     partner = link_modes.fastest_mbps(modes.partner)
     if partner:
-        return f"auto, partner offers {speed(partner)}", tuple(more)
+        return f"auto, partner {speed(partner)}", tuple(more)
     return "auto, partner not told", tuple(more)
 
 
