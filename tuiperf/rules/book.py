@@ -120,6 +120,8 @@ def diagnosis(session: Session) -> dict[str, Any]:
 def _of_direction(facts: Facts) -> list[Verdict]:
     """What limits one direction and what else is true of it, the more important one first."""
     rule, limit = next((rule, told) for rule in LIMITS if (told := rule(facts)) is not None)
+    if rule is pace.ramping and facts.over and (varies := delay.jitter(facts)) is not None:
+        return [varies, limit]  # cubic takes jitter for a queue and leaves its quick start
     waits = limit.level is Level.PENDING and rule is not path.unclear
     if waits or limit.id == "mtu-blackhole":
         return [limit]

@@ -34,8 +34,10 @@ OVERFLOW_PEAK = 1.5  # highest RTT over the least; measured 1.05 to 1.4 at limit
 BBR_FILLED_PEAK, BBR_ALWAYS = 1.3, 0.9
 """BBR that has filled a short queue overflows it again and again; at random, losses are always."""
 BURSTS_SCATTER = 0.08
-START_LEAST, START_PEAK, START_GROWTH, START_CWND_USED = 20, 1.2, 1.05, 0.9
+START_LEAST, START_PEAK, START_GROWTH, START_CWND_USED = 20, 1.2, 1.03, 0.9
 """Packets lost at the start, the highest RTT over the least, and how the rate grows afterwards."""
+START_GROWTH_SURE, START_LEVEL = 1.05, 0.95  # growing less, it must not have come to a plateau
+STANDING_INFLATION = 1.2  # a queue stands most of the time; measured at most 1.04 under loss
 RECEIVED_SCATTER, RECEIVED_SPREAD = 0.02, 0.2
 """A loss-based flow that keeps its rate so evenly, and loses so rarely, overflows a queue."""
 RANDOM_LOST = 3.0  # packets at once; measured 1 to 2.1 at random, 5 and more at a rate limiter
@@ -62,19 +64,36 @@ def burst_at_start(facts: Facts) -> Verdict | None:
     """
     if not facts.loss_based or not signs.rtt_flat(facts) or facts.growth is None:
         return None
-    again = facts.retransmits_total if facts.here_sends else facts.far_retransmits
-    now = facts.retransmits if facts.here_sends else facts.out_of_order
+    again = (facts.retransmits_total if facts.here_sends else facts.far_retransmits) or 0
+    now = (facts.retransmits if facts.here_sends else facts.out_of_order) or 0
     flat = (facts.peak_rtt_us or 0.0) < START_PEAK * (facts.min_rtt_us or 0.0)
-    if (again or 0) < START_LEAST or now or not flat or facts.growth < START_GROWTH:
-        return None
-    if facts.here_sends and (facts.cwnd_used or 0.0) < START_CWND_USED:
+    if again < START_LEAST or not flat or not _recovering(facts, again, now):
         return None
     lines = (
-        f"{again} packets were lost in the first second or two, and none since",
+        f"{again - now} packets were lost in the first second or two, "
+        f"{f'{now} since' if now else 'and none since'}",
         f"the RTT never went above {milliseconds(facts.peak_rtt_us or 0.0)}, so no queue held them",
-        f"{facts.congestion} still recovers: the rate grew {facts.growth:.2f} times meanwhile",
+        f"{facts.congestion} recovers only slowly: the late half carried {facts.growth:.2f} times "
+        "the early one",
     )
     return _verdict(facts, None, Confidence.MEDIUM, "unknown", lines)
+
+
+def _recovering(facts: Facts, again: int, now: int) -> bool:
+    """The sender still pays for its start: it grows, or has lost a little again where no queue
+    was, and all it may send is under way."""
+    growth = facts.growth or 0.0
+    if facts.here_sends and (facts.cwnd_used or 0.0) < START_CWND_USED:
+        return False
+    if now:
+        return facts.here_sends and again >= START_BURST * now
+    return growth >= (START_GROWTH if not _level_off(facts) else START_GROWTH_SURE)
+
+
+def _level_off(facts: Facts) -> bool:
+    """The rate has come to where it stays: the sender no longer recovers."""
+    moves = facts.motion
+    return not moves.best_bps or (moves.typical_bps or 0.0) >= START_LEVEL * moves.best_bps
 
 
 def _sent(facts: Facts) -> Verdict | None:
@@ -86,6 +105,11 @@ def _sent(facts: Facts) -> Verdict | None:
     if not _outside_queues(facts, share) or not _long_or_proven(facts):
         return None
     return _verdict(facts, share, _confidence(facts), _kind(facts), _sent_signs(facts, share))
+
+
+def overflowed(facts: Facts) -> bool:
+    """The losses of this sender are those of a queue that it filled itself."""
+    return (facts.loss_inflation or 0.0) >= signs.OVERFLOW_INFLATION or _overflow_missed(facts)
 
 
 def _overflow_missed(facts: Facts) -> bool:
@@ -188,7 +212,7 @@ def _received(facts: Facts) -> Verdict | None:
         return None
     if _overflow_here(facts, spread):
         return None
-    if spread < SPREAD_LEAST[facts.loss_based] or overtaken(facts):
+    if (spread < SPREAD_LEAST[facts.loss_based] and not _never_queued(facts)) or overtaken(facts):
         return None
     if known is not None and known < LEAST_SHARE[facts.loss_based]:
         return None
@@ -198,7 +222,10 @@ def _received(facts: Facts) -> Verdict | None:
 def _overflow_here(facts: Facts, spread: float) -> bool:
     """We receive: what got lost a queue dropped, now and then or at the start."""
     scatter = facts.scatter or 0.0
+    standing = (facts.inflation or 0.0) >= STANDING_INFLATION
     if facts.loss_based and spread < RECEIVED_SPREAD:
+        if standing and facts.waited_us >= signs.QUEUE_LEAST_US:
+            return True
         least = BURSTS_SCATTER if signs.comes_in_bursts(facts) else RECEIVED_SCATTER
         if scatter < least:
             return True
@@ -206,6 +233,14 @@ def _overflow_here(facts: Facts, spread: float) -> bool:
     if not facts.out_of_order_late and peak >= OVERFLOW_PEAK:
         return True
     return not facts.loss_based and peak >= BBR_FILLED_PEAK and spread < BBR_ALWAYS
+
+
+def _never_queued(facts: Facts) -> bool:
+    """BBR lost much over the test though no queue ever held anything: not even its start, which
+    sends twice the path's rate, raised the RTT."""
+    much = (facts.far_retransmitted_share or 0.0) >= BBR_FAULT_SHARE
+    flat = (facts.peak_rtt_us or 0.0) < START_PEAK * (facts.min_rtt_us or 0.0)
+    return facts.loss_based is False and much and flat
 
 
 def overtaken(facts: Facts) -> bool:

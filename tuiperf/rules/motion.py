@@ -18,6 +18,7 @@ BUCKET_RTTS, BUCKET_MOST_S = 3, 1.0
 BUCKETS_LEAST = 3
 AFTERMATH_S = 0.6  # what was lost in a pause is sent again within so long after it
 SLOW_SHARE = 0.8  # of the fastest bucket: slower ones are slow
+DIP_SHARE = 0.95  # likewise, where a queue proves that the path was never idle
 EVEN_SHARE = 0.02
 EXPLAINED_S = 0.5  # a packet sent again is acknowledged as a duplicate within so long
 
@@ -38,7 +39,9 @@ class Motion:
     scatter: float | None  # coefficient of variation of the half-second buckets
     slow_share: float | None  # the 10th percentile of the buckets' goodput over a fast one's
     falls_s: float  # the longest stay below 80 % of the fastest bucket, after a fast one
+    dips_s: float  # the same below 95 %
     slow_rtt_us: float | None  # median RTT in those slow buckets
+    least_rtt_us: float | None  # the smallest of the buckets' median RTTs
     best_bps: float | None  # the fastest bucket
     typical_bps: float | None  # the median bucket
     even_share: float | None  # of the buckets, those within 2 % of it
@@ -59,8 +62,10 @@ def of(ticks: Sequence[Tick]) -> Motion:
     return Motion(
         scatter=_variation(rates) if enough else None,
         slow_share=_percentile(rates, 0.1) / fast_bps if enough and fast_bps else None,
-        falls_s=_falls(halves, fast_bps) if enough else 0.0,
+        falls_s=_falls(halves, SLOW_SHARE * fast_bps) if enough else 0.0,
+        dips_s=_falls(halves, DIP_SHARE * fast_bps) if enough else 0.0,
         slow_rtt_us=_slow_rtt(halves, fast_bps) if enough else None,
+        least_rtt_us=min((each.rtt_us for each in halves if each.rtt_us), default=None),
         best_bps=rates[-1] if enough else None,
         typical_bps=median(rates) if enough else None,
         even_share=_even(rates) if enough else None,
@@ -101,12 +106,12 @@ def _even(rates: Sequence[float]) -> float:
     return sum(abs(each - middle) <= EVEN_SHARE * middle for each in rates) / len(rates)
 
 
-def _falls(halves: Sequence[Bucket], best_bps: float) -> float:
-    """Seconds; a slow beginning is no fall."""
+def _falls(halves: Sequence[Bucket], least_bps: float) -> float:
+    """Seconds spent below that rate at a stretch; a slow beginning is no fall."""
     longest_s = stay_s = 0.0
     fast_seen = False
     for each in halves:
-        slow = each.goodput_bps < SLOW_SHARE * best_bps
+        slow = each.goodput_bps < least_bps
         fast_seen = fast_seen or not slow
         stay_s = stay_s + each.span_s if slow and fast_seen else 0.0
         longest_s = max(longest_s, stay_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import signs, window
+from . import loss, signs, stops, window
 from .facts import Facts
 from .quantities import line_rate, milliseconds, percent, rate, size, times
 from .verdict import Confidence, Level, Verdict
@@ -16,7 +16,19 @@ IDLE_WAITS = 0.2  # of its time that a sender waits for windows
 IDLE_CWND_USED, IDLE_CWND_MOST = 0.8, 0.9  # the latter where it delivers much quicker
 IDLE_QUICKER = 1.15  # delivery rate over goodput; measured 1.2 to 1.9
 IDLE_BURSTS = 2.0  # the same where bursts fill a queue; measured 2.2 to 5
+FULL_LOSS_AT_START = 0.15
+"""The same for BBR where only the whole test's share is known and its losses ended early: on long
+paths its start overflows the queue by as much again; measured 7.5 % of 8 s at 150 ms."""
 FULL_SCATTER_MOST = 0.25  # above it something else happens; measured up to 0.22 at 150 ms
+FULL_EVEN, FULL_EVEN_LEAST_S = 0.6, 4.0
+"""Or so many half seconds alike: a hole that is filled lets the bytes of a whole RTT count at once,
+and an early slow part weighs on the scatter as well."""
+LEVEL, LEVEL_PEAK, LEVEL_GROWTH = 0.97, 1.3, 1.015
+"""Received: the usual half second over the best one, the highest RTT over the least, late half over
+early one. Measured 0.98 and more on full paths; under loss, limiters included, 0.72 to 0.94. A
+sender whose buffer is small does not grow."""
+SAWTOOTH, SAWTOOTH_SPREAD = 0.85, 0.2
+"""Sent: the same where cubic falls below the path's rate after each overflow of a short queue."""
 FILLED_PEAK = 1.3  # BBR fills the queue at its start, then keeps it empty
 FILLED_CWND_USED = 0.75  # BBR keeps about half its cwnd in flight at the path's rate
 FILLED_SCATTER = 0.25  # its pauses to probe the RTT included; measured 0.2 at 150 ms
@@ -90,7 +102,8 @@ def slow_sender(facts: Facts) -> Verdict | None:
     """Our program has nothing to send most of the time."""
     if not facts.here_sends or not signs.network_judged(facts):
         return None
-    waits = (facts.rwnd_limited_share or 0.0) + (facts.sndbuf_limited_share or 0.0)
+    buffer = 0.0 if window.buffer_spare(facts) else facts.sndbuf_limited_share or 0.0
+    waits = (facts.rwnd_limited_share or 0.0) + buffer
     if (facts.idle_share or 0.0) < IDLE_SHARE or waits > IDLE_WAITS or facts.cwnd_used is None:
         return None
     quicker = (facts.delivery_rate_bps or 0.0) / (facts.goodput_bps or 1.0)
@@ -128,11 +141,10 @@ def path_full(facts: Facts) -> Verdict | None:
     """The bottleneck is busy all the time and loses no more than full queues do."""
     if not signs.network_judged(facts) or facts.timeouts:
         return None
-    share = facts.retransmitted_share or facts.far_retransmitted_share or 0.0
-    full = _queue(facts) or _filled_at_start(facts) or _even(facts)
-    if share > FULL_LOSS_MOST[facts.loss_based] or not full:
+    full = _queue(facts) or _filled_at_start(facts) or _even(facts) or _overflowed(facts)
+    if _too_much_lost(facts) or not full:
         return None
-    if (facts.scatter or 0.0) > FULL_SCATTER_MOST:
+    if (facts.scatter or 0.0) > FULL_SCATTER_MOST and not _mostly_even(facts):
         return None
     steady = (facts.scatter or 0.0) <= FULL_SCATTER
     return Verdict(
@@ -147,6 +159,38 @@ def path_full(facts: Facts) -> Verdict | None:
         next=() if steady else ("run it again: the rate varied, other traffic may share the path",),
         explanation=_full_formula(facts),
     )
+
+
+def _too_much_lost(facts: Facts) -> bool:
+    share = facts.retransmitted_share or facts.far_retransmitted_share or 0.0
+    most = FULL_LOSS_MOST[facts.loss_based]
+    whole = facts.retransmitted_share is None and facts.loss_based is False
+    if whole and facts.out_of_order_late == 0:
+        most = FULL_LOSS_AT_START
+    return share > most
+
+
+def _mostly_even(facts: Facts) -> bool:
+    if facts.steady_s < FULL_EVEN_LEAST_S or stops.pauses(facts):
+        return False
+    return (facts.motion.even_share or 0.0) >= FULL_EVEN
+
+
+def _overflowed(facts: Facts) -> bool:
+    """A loss-based flow filled the queue until it overflowed, and keeps near the path's rate."""
+    moves = facts.motion
+    if not facts.loss_based or not moves.best_bps or signs.comes_in_bursts(facts):
+        return False
+    near = (moves.typical_bps or 0.0) / moves.best_bps
+    if facts.here_sends:
+        losing = 0.0 < (facts.loss_spread or 0.0) <= SAWTOOTH_SPREAD
+        used = (facts.cwnd_used or 0.0) >= EVEN_CWND_USED
+        return losing and used and near >= SAWTOOTH and loss.overflowed(facts)
+    peak_us, least_us = facts.peak_rtt_us or 0.0, facts.min_rtt_us or 0.0
+    filled = peak_us >= LEVEL_PEAK * least_us and peak_us - least_us >= FULL_LEAST_US
+    rests = (facts.out_of_order_spread or 0.0) < RESTED_SPREAD
+    grew = (facts.growth or 1.0) >= LEVEL_GROWTH
+    return filled and rests and grew and near >= LEVEL and _mostly_even(facts)
 
 
 def _full_formula(facts: Facts) -> tuple[str, ...]:
@@ -180,7 +224,7 @@ def _filled_at_start(facts: Facts) -> bool:
         peak >= FILLED_PEAK
         and queued_us >= FULL_LEAST_US
         and rests
-        and facts.scatter < FILLED_SCATTER
+        and (facts.scatter < FILLED_SCATTER or _mostly_even(facts))
     )
 
 
@@ -213,7 +257,14 @@ def _full_signs(facts: Facts) -> tuple[str, ...]:
             f"{facts.congestion} overfilled a queue at its start (RTT up to "
             f"{milliseconds(facts.peak_rtt_us or 0.0)}) and has kept to the path's rate since"
         )
-        if facts.loss_based:
+        if _overflowed(facts):
+            best = rate(facts.motion.best_bps or 0.0)
+            lines[0] = (
+                f"{facts.congestion} filled a queue until it overflowed (RTT up to "
+                f"{milliseconds(facts.peak_rtt_us or 0.0)}); the path carries {best} then, and "
+                "the sender falls back a little after each overflow"
+            )
+        elif facts.loss_based:
             lines[0] = (
                 f"the rate is the same throughout (half seconds differ by "
                 f"{percent(facts.scatter or 0.0)}) although {facts.congestion} would send more"

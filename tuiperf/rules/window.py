@@ -23,6 +23,9 @@ SNDBUF_SHARE = {True: 0.4, False: 0.15, None: 0.4}
 WINDOW_USED = 0.95  # in flight over snd_wnd; measured 0.996 to 1.01, elsewhere at most 0.69
 OWN_WINDOW_USED = 0.75  # goodput * RTT over rcv_ssthresh; measured 0.92 to 0.99, else at most 0.52
 BUFFER_USED = 0.85  # in flight over what -w's buffer holds; measured 0.94
+OWN_BUFFER_USED = 0.55
+"""In flight over tcp_wmem's largest size, where the system chose the buffer; measured 0.67 to 0.76
+where it limits, 0.43 where the program pauses longer than the buffer lasts."""
 CWND_SPARE = 0.9  # of the cwnd in use at most: with more, the network is what limits
 LOSS_MOST = {True: 1e-4, False: 5e-4, None: 1e-4}
 """Share of the bytes sent again up to which a window, and not loss, is the limit."""
@@ -46,6 +49,9 @@ QUIET_PEAK = 1.15  # measured at most 1.06, and 1.22 and more where the path was
 QUIET_SCATTER = 0.08
 QUIET_LEAST_S = 3.0
 QUIET_LEAST_RTT_US = 5000.0
+STALL_US, STALL_RTTS, STALL_LOST, STALL_SPREAD = 20_000.0, 10, 2e-3, 0.1
+"""No data for so long most times one looks, many RTTs: no congestion control waits longer than one.
+Few losses at most: else it may be a retransmission timer that is waited for."""
 
 TARGETS_BPS = (1e9, 1e10, 1e11)
 TARGET_ABOVE = 1.2
@@ -154,7 +160,7 @@ def _own_buffer(facts: Facts) -> Limit | None:
     if holds and flight >= BUFFER_USED * holds and share < SNDBUF_SHARE[facts.loss_based]:
         sign = f"{size(flight)} in flight is what the buffer set with -w holds ({size(holds)})"
         return Limit("either", flight, Confidence.MEDIUM, (sign,))
-    if share < SNDBUF_SHARE[facts.loss_based]:
+    if share < SNDBUF_SHARE[facts.loss_based] or buffer_spare(facts):
         return None
     sure = share >= 1.5 * SNDBUF_SHARE[facts.loss_based] and not facts.retransmits
     return Limit(
@@ -167,6 +173,14 @@ def _own_buffer(facts: Facts) -> Limit | None:
             f"only {percent(facts.window_used or 0.0)} of the receiver's window was in flight",
         ),
     )
+
+
+def buffer_spare(facts: Facts) -> bool:
+    """This host's send buffer could hold much more than is under way."""
+    most, flight = facts.wmem_most_bytes, facts.in_flight_bytes
+    if not most or flight is None or facts.window_asked_bytes:
+        return False
+    return flight < OWN_BUFFER_USED * most * facts.streams
 
 
 def _known_buffer(facts: Facts) -> Limit | None:
@@ -254,10 +268,29 @@ def _far_sender(facts: Facts) -> Limit | None:
 
 def _far_bursts(facts: Facts, flight: float) -> Limit | None:
     """Data comes in bursts, and nothing gets lost any more: the far end pauses."""
+    if _stalls(facts):
+        return _pausing(facts, flight)
     if facts.out_of_order or facts.scatter is None or facts.scatter >= QUIET_SCATTER:
         return None
     if facts.steady_s < QUIET_LEAST_S or (facts.loss_based and facts.out_of_order_total):
         return None  # a loss-based sender that has lost something sends its small cwnd in bursts
+    return _pausing(facts, flight)
+
+
+def _stalls(facts: Facts) -> bool:
+    """The pauses are many RTTs long, which no window explains, and hardly anything gets lost."""
+    gap_us, least_us = facts.data_gap_us or 0.0, facts.min_rtt_us or 0.0
+    if not least_us or gap_us < max(STALL_US, STALL_RTTS * least_us):
+        return False
+    if facts.far_retransmitted_share is None or facts.steady_s < QUIET_LEAST_S:
+        return False
+    return (
+        facts.far_retransmitted_share < STALL_LOST
+        and (facts.out_of_order_spread or 0.0) < STALL_SPREAD
+    )
+
+
+def _pausing(facts: Facts, flight: float) -> Limit:
     gap = milliseconds(facts.data_gap_us or 0.0)
     return Limit(
         _side(facts, "sender"),
@@ -265,7 +298,7 @@ def _far_bursts(facts: Facts, flight: float) -> Limit | None:
         Confidence.LOW,
         (
             f"inferred from this end: data comes in bursts, {gap} without any in between, and "
-            "nothing gets lost, so the far sender, its buffer or its program holds back",
+            "losses do not explain it, so the far sender, its buffer or its program holds back",
         ),
     )
 
