@@ -11,6 +11,7 @@ from tuiperf.cli.options import OutputSettings
 from tuiperf.cli.printer import Printer
 from tuiperf.cli.terminal import may_colour
 from tuiperf.engine.udp_notes import rate_text
+from tuiperf.rules.hold import Held
 from tuiperf.rules.verdict import Level, Verdict
 from tuiperf.session import Direction, Session, reduce
 from tuiperf.view.intervals import plain_heading, plain_lines
@@ -85,6 +86,9 @@ class PlainPage:
     _units: Units | None = None
     _headed: bool = False
     _told: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.judge = Held(self.judge)
 
     def lines(self, event: ev.Event) -> list[str]:
         """Fold one event in, and return the lines that it adds to the page."""

@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from tuiperf.feed import Feed
+from tuiperf.rules.hold import Held
 from tuiperf.rules.verdict import Verdict
 from tuiperf.session import Phase, Session
 from tuiperf.view.keys import Key
@@ -91,7 +92,7 @@ class RunScreen(Screen[None]):
         self.page = Page(session or Session(), glyphs=glyphs)
         self.recording = recording
         self.feed: Feed | None = None
-        self._judge = judge
+        self._judge = Held(judge)
         self._make_feed = make_feed
         self._clock = clock
         self._begun_s = clock()
