@@ -438,6 +438,33 @@ class TestPath:
         assert (first(facts).id, first(facts).level) == ("gateway-silent", Level.FAULT)
         assert ids(check(gateway_state="stale", gateway_latency=silent)) == ["link-fine"]
 
+    def test_a_queue_that_drops_what_should_be_sent(self) -> None:
+        verdict = first(check(window=watched(qdisc_drops=900)))
+        assert (verdict.id, verdict.level, verdict.short) == (
+            "queue-drops",
+            Level.LOOK,
+            "900 in 5 s",
+        )
+        assert ids(check(window=watched(qdisc_drops=9))) == ["link-fine"]
+
+    def test_a_neighbour_that_nobody_knows(self) -> None:
+        facts = towards(
+            route=Route("10.0.0.99", "eth0", 2),
+            latency=Latency("icmp", 10, error="no route to host"),
+            path_mtu=None,
+            port=None,
+            host_state="failed",
+        )
+        assert (first(facts).title, first(facts).level) == ("Not on this network", Level.FAULT)
+
+    def test_a_filtered_port_of_a_host_that_is_silent_accuses_no_firewall(self) -> None:
+        port = Port(5201, PortState.FILTERED)
+        silent = towards(latency=Latency("icmp", 10), path_mtu=None, port=port)
+        (claim,) = [each.claim for each in judge_link(silent) if each.id == "port-not-ready"]
+        assert claim.endswith("nothing comes from the host at all.")
+        (claim,) = [each.claim for each in judge_link(towards(port=port)) if each.next]
+        assert claim.endswith("a firewall drops it silently.")
+
     def test_lost_probes_are_not_steady(self) -> None:
         some = Latency("icmp", 10, (12.0,) * 8)
         verdict = first(towards(latency=some))

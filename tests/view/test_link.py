@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from tests.rules import linkmade
 from tests.rules.linkmade import check, towards, watched
-from tuiperf.evidence.ethtool import Driver
+from tuiperf.evidence.cpu import CoreLoad, Cpu
+from tuiperf.evidence.ethtool import Driver, LinkInfo
 from tuiperf.evidence.facts import STAGES, LinkFacts
 from tuiperf.evidence.gaps import Gap
 from tuiperf.evidence.interfaces import Interface
 from tuiperf.evidence.latency import Latency
 from tuiperf.evidence.module import Limits, Module, Reading
 from tuiperf.evidence.path_mtu import PathMtu
+from tuiperf.evidence.route import Route
 from tuiperf.evidence.wifi import Wifi
 from tuiperf.rules.link import judge_link
 from tuiperf.rules.verdict import Level
@@ -156,6 +158,40 @@ def test_a_virtual_card_is_not_judged() -> None:
 def test_buffers_are_not_judged_without_a_host() -> None:
     assert by_name(check())["Socket buffers"].reading == "a HOST tells if enough"
     assert by_name(towards())["Socket buffers"].reading == "enough for this path"
+
+
+BRIDGE = check(
+    group=Interface(9, "br0", "bridge"),
+    members=(linkmade.CARD, Interface(3, "eth1", carrier=False)),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "words"),
+    [
+        (
+            "CPU",
+            check(cpu=Cpu(loads=(CoreLoad(0.97, 0.02, 0.0),))),
+            "a core is full, not by frames",
+        ),
+        ("Gateway", check(gateway_latency=Latency("icmp", 3)), "known, answers no pings"),
+        ("Gateway", towards(route=Route("192.0.2.7", "eth0", 2)), "no router in between"),
+        ("MTU", towards(path_mtu=PathMtu(1280, 1500, settled=False)), "the time ran out"),
+        ("MTU", towards(path_mtu=PathMtu(None, 1500)), "larger packets not known"),
+        ("Queue discipline", check(window=watched(qdisc_drops=3)), "a few, as full queues do"),
+        ("Members", BRIDGE, "not all have a carrier"),
+        (
+            "Negotiation",
+            check(modes={"autoneg": False}, ethtool={"info": LinkInfo("fibre")}),
+            "set by hand",
+        ),
+        ("Optics", check(module=Module("SFP")), "it tells no limits"),
+        ("Socket buffers", towards(modes={"speed_mbps": None}), "needs the link's speed"),
+    ],
+)
+def test_what_was_not_judged_is_not_called_fine(name: str, facts: LinkFacts, words: str) -> None:
+    found = by_name(facts)[name]
+    assert (found.level, found.reading) == (Level.PENDING, words)
 
 
 def test_members_wifi_and_optics_come_where_they_are() -> None:

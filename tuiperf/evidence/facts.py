@@ -57,6 +57,7 @@ class LinkFacts:
     window: Window | None = None
     route: Route | None = None
     gateway_state: str = ""
+    host_state: str = ""  # of a host without a gateway before it, as the neighbour table has it
     gateway_latency: Latency | None = None
     latency: Latency | None = None
     path_mtu: PathMtu | None = None

@@ -221,7 +221,9 @@ def _latency(facts: LinkFacts, plan: Plan, gaps: Gaps) -> LinkFacts:
         found = latency.measure(
             facts.address, gaps, probes=probes, wait_s=wait_s, port=plan.port, spacing_s=0.08
         )
-        facts = replace(facts, latency=found)
+        index = facts.interface.index if facts.interface else None
+        state = "" if gateway else route.neighbour_state(facts.address, index)
+        facts = replace(facts, latency=found, host_state=state)
     if gateway and gateway != facts.address:
         near = latency.measure(
             _scoped(gateway, facts), gaps, probes=3, spacing_s=0.03, wait_s=0.25, port=plan.port

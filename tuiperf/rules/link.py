@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     link_cable.link_degraded,
     link_cable.member_down,
     link_host.host_drops,
+    link_host.queue_drops,
     link_host.paused,
     link_host.small_ring,
     link_host.offloads_off,

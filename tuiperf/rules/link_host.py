@@ -13,6 +13,7 @@ from .verdict import Confidence, Level, Verdict
 
 DROPS_BAD_SHARE = 0.001
 """Share of received frames above which TCP feels drops on any path (Mathis, 1 Gbit/s at 1 ms)."""
+QUEUE_DROPS_LEAST = 10
 RING_FAST_MBPS = 10_000
 RING_SMALL = 512
 RING_WANTED = 4096
@@ -77,6 +78,31 @@ def _share_dropped(facts: LinkFacts, missed: int, softnet: int) -> float:
     received = facts.window.nic.get("rx_packets", 0) + missed
     taken = (facts.window.softnet.processed if facts.window.softnet else 0) + softnet
     return max(missed / max(1, received), softnet / max(1, taken))
+
+
+def queue_drops(facts: LinkFacts) -> Verdict | None:
+    """Packets that this host's own queue could not take, more than a full queue's usual few."""
+    dropped = facts.window.qdisc_drops if facts.window else None
+    if facts.window is None or not dropped:
+        return None
+    share = dropped / max(1, dropped + facts.window.nic.get("tx_packets", 0))
+    if dropped < QUEUE_DROPS_LEAST or share < DROPS_BAD_SHARE:
+        return None
+    who, seconds = name(facts), f"{facts.window.seconds:.0f} s"
+    return Verdict(
+        id="queue-drops",
+        level=Level.LOOK,
+        confidence=Confidence.HIGH,
+        title="Drops before sending",
+        short=f"{dropped} in {seconds}",
+        claim=f"{who}'s queue in this host was full: {dropped} packets were dropped before they "
+        "were sent.",
+        because=(
+            f"the queue discipline dropped {dropped} in {seconds}, {percent(share)} of what it got",
+        ),
+        ruled_out=("the cable: these packets never came to it",),
+        next=(f"look: tc -s qdisc show dev {who}",),
+    )
 
 
 def small_ring(facts: LinkFacts) -> Verdict | None:

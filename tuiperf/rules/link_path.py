@@ -46,6 +46,8 @@ def unreachable(facts: LinkFacts) -> Verdict | None:
         return None
     hops = facts.hops.hops if facts.hops else ()
     last = next((hop for hop in reversed(hops) if hop.address), None)
+    if facts.route is not None and not facts.route.gateway and facts.host_state in _NO_MAC:
+        return _not_here(facts)
     stop = f"the last that answers is {last.address}, {last.distance} hops away" if last else ""
     refused = f": it says {last.refusal}" if last and last.refusal else ""
     return Verdict(
@@ -54,10 +56,37 @@ def unreachable(facts: LinkFacts) -> Verdict | None:
         confidence=Confidence.HIGH if refused else Confidence.MEDIUM,
         title="No answer",
         short=facts.host,
-        claim=f"{facts.host} ({facts.address}) answers neither pings nor connections: it is off, "
+        claim=f"{_with_address(facts)} answers neither pings nor connections: it is off, "
         "or a firewall drops both.",
         because=tuple(each for each in (found.error, stop + refused) if each)
         or ("nothing came back at all",),
+    )
+
+
+def _with_address(facts: LinkFacts) -> str:
+    """The host as it was asked for, and the address that its name stands for."""
+    named = facts.host != facts.address
+    return f"{facts.host} ({facts.address})" if named else facts.host
+
+
+_NO_MAC = ("failed", "incomplete")
+
+
+def _not_here(facts: LinkFacts) -> Verdict:
+    """A neighbour whose address nobody answers to: it is not on this wire."""
+    return Verdict(
+        id="unreachable",
+        level=Level.FAULT,
+        confidence=Confidence.HIGH,
+        title="Not on this network",
+        short=facts.host,
+        claim=f"Nobody on {name(facts)}'s network answers to {facts.address}: it is off, it has "
+        "another address, or it is in another VLAN.",
+        because=(f"no MAC address was learned for it ({facts.host_state}: ARP or ND failed)",),
+        next=(
+            "try: is it on, is its address right, is the switch's port in the right VLAN?",
+            f"look: ip neigh show {facts.address.partition('%')[0]}",
+        ),
     )
 
 
@@ -192,22 +221,29 @@ def jitter(facts: LinkFacts) -> Verdict | None:
     )
 
 
+def _there(facts: LinkFacts) -> str:
+    """Where to start a server, in words; "" for this host itself."""
+    return "" if facts.route is not None and facts.route.local else f"on {facts.host}: "
+
+
 def port_closed(facts: LinkFacts) -> Verdict | None:
     """Why a test to this host would not start. It says nothing of the link, so it judges none."""
     found = facts.port
     if found is None or (found.state is PortState.OPEN and found.speaks_iperf3 and not found.busy):
         return None
     host, number = facts.host, found.number
+    there = facts.latency is None or bool(facts.latency.rtts_ms)
     kinds = {
         PortState.REFUSED: (
             "refused",
             f"{host} is there, but nothing listens on TCP port {number} (or a firewall says no).",
-            f"try: on {host}: iperf3 -s -p {number}",
+            f"try: {_there(facts)}iperf3 -s -p {number}",
         ),
         PortState.FILTERED: (
             "filtered",
-            f"Nothing comes back from TCP port {number} of {host}: a firewall drops it silently.",
-            f"try: let TCP {number} pass at {host} and on the way",
+            f"Nothing comes back from TCP port {number} of {host}: "
+            + ("a firewall drops it silently." if there else "nothing comes from the host at all."),
+            f"try: let TCP {number} pass at {host} and on the way" if there else "",
         ),
         PortState.UNREACHABLE: (
             "unreachable",

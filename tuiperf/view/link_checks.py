@@ -12,6 +12,7 @@ from tuiperf.rules.expectation import speed
 from tuiperf.rules.link_signs import errors
 from tuiperf.rules.verdict import Level, Verdict
 
+from . import link_unjudged
 from .numbers import size
 
 _RANK = {Level.FAULT: 0, Level.LOOK: 1, Level.FINE: 2, Level.PENDING: 3}
@@ -45,7 +46,7 @@ class _Kind:
     stage: str = "device"
     gap: str = ""
     needs_host: bool = False
-    judged_by_host: bool = False
+    unjudged: Callable[[LinkFacts], str] = lambda facts: ""  # why it is not called fine
     cable: bool = False  # says nothing of a virtual device
 
 
@@ -86,11 +87,10 @@ def _check(kind: _Kind, facts: LinkFacts, verdicts: Sequence[Verdict]) -> Check:
         return Check(kind.name, Level.PENDING, "", "checking", running=True, more=more)
     if found and kind.cable and _is_virtual(facts):
         return Check(kind.name, Level.PENDING, found, "virtual: not judged", more=more)
-    if found and kind.judged_by_host and facts.latency is None:
-        return Check(kind.name, Level.PENDING, found, "a HOST tells if enough", more=more)
+    if found and (why := kind.unjudged(facts)):
+        return Check(kind.name, Level.PENDING, found, why, more=more)
     if found:
-        good = "set by hand" if found.startswith("forced") else kind.good
-        return Check(kind.name, Level.FINE, found, good, more=more)
+        return Check(kind.name, Level.FINE, found, kind.good, more=more)
     return Check(kind.name, Level.PENDING, "", _why_not(kind, facts), more=more)
 
 
@@ -436,16 +436,41 @@ _KINDS = (
         ),
         _carrier,
     ),
-    _Kind("Negotiation", ("slower-than-offered", "forced-link"), _negotiation, cable=True),
+    _Kind(
+        "Negotiation",
+        ("slower-than-offered", "forced-link"),
+        _negotiation,
+        cable=True,
+        unjudged=link_unjudged.forced,
+    ),
     _Kind("Wi-Fi", ("shared-medium",), _radio),
-    _Kind("Optics", ("weak-optics",), _optics, "within its limits", gap="optical power"),
-    _Kind("Members", ("member-down",), _members, "all up"),
+    _Kind(
+        "Optics",
+        ("weak-optics",),
+        _optics,
+        "within its limits",
+        gap="optical power",
+        unjudged=link_unjudged.unmeasured_light,
+    ),
+    _Kind(
+        "Members",
+        ("member-down",),
+        _members,
+        "all up",
+        unjudged=link_unjudged.members_without_carrier,
+    ),
     _Kind("Link flaps", ("flapping",), _flaps, "steady", "counters", cable=True),
     _Kind("Interface errors", ("link-degraded",), _errors, "clean", "counters", cable=True),
     _Kind("Interface drops", ("host-drops", "paused"), _drops, "clean", "counters"),
     _Kind("Receive ring", ("small-ring",), _rings, "enough", cable=True),
     _Kind("Offloads", ("offloads-off",), _offloads, cable=True),
-    _Kind("Queue discipline", (), _queue, "nothing unusual"),
+    _Kind(
+        "Queue discipline",
+        ("queue-drops",),
+        _queue,
+        "nothing unusual",
+        unjudged=link_unjudged.dropping_queue,
+    ),
     _Kind(
         "CPU",
         ("busy-core", "stolen-cpu", "one-core-irqs", "cpu-quota", "cpu-governor"),
@@ -453,9 +478,24 @@ _KINDS = (
         "has time left",
         "counters",
         gap="CPU load",
+        unjudged=link_unjudged.busy_processor,
     ),
-    _Kind("Gateway", ("gateway-silent",), _gateway, "answers", "latency"),
-    _Kind("MTU", ("mtu-differs", "mtu-blackhole"), _mtu, "as expected", "path"),
+    _Kind(
+        "Gateway",
+        ("gateway-silent",),
+        _gateway,
+        "answers",
+        "latency",
+        unjudged=link_unjudged.unanswered_gateway,
+    ),
+    _Kind(
+        "MTU",
+        ("mtu-differs", "mtu-blackhole"),
+        _mtu,
+        "as expected",
+        "path",
+        unjudged=link_unjudged.unprobed_path,
+    ),
     _Kind(
         "Idle RTT and jitter",
         ("unreachable", "lost-probes", "jitter"),
@@ -472,6 +512,6 @@ _KINDS = (
         _buffers,
         "enough for this path",
         "latency",
-        judged_by_host=True,
+        unjudged=link_unjudged.unknown_need,
     ),
 )
