@@ -10,7 +10,8 @@ WIDTH = 80
 _NAMES_WIDTH = 30
 
 _USAGE = (
-    ("tuiperf HOST [options]", "the same as tuiperf run HOST"),
+    ("tuiperf HOST", "on a terminal the sweep, else tuiperf run"),
+    ("tuiperf sweep HOST", OTHER_COMMANDS["sweep"]),
     ("tuiperf run HOST [options]", COMMANDS["run"]),
     ("tuiperf demo [PROFILE]", COMMANDS["demo"]),
     ("tuiperf lab --help", OTHER_COMMANDS["lab"]),
@@ -23,7 +24,8 @@ _USAGE = (
     ("tuiperf man", OTHER_COMMANDS["man"]),
 )
 EXAMPLES = (
-    ("tuiperf lab-b", "10 s of TCP from here to lab-b, live"),
+    ("tuiperf lab-b", "why is the path to lab-b slow?"),
+    ("tuiperf run lab-b", "10 s of TCP from here to lab-b, live"),
     ("tuiperf lab-b -R -P 4", "lab-b sends, over 4 connections"),
     ("tuiperf '[2001:db8::7]:5300' -6", "IPv6, another port"),
     ("tuiperf -c lab-b -t 30 -J > run.json", "for scripts, as iperf3 -J"),

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 INTERRUPTED_CODE = 130
 NO_SCREEN_CODE = 2
-OWN_WORDS = ("lab", "link", "learn", "completion", "man")
+OWN_WORDS = ("sweep", "lab", "link", "learn", "completion", "man")
 """Commands that read the words behind them by themselves (grammar.OTHER_COMMANDS)."""
 
+WHERE_OPTIONS = ("-p", "--port", "-4", "--version4", "-6", "--version6", "-B", "--bind")
+HOW_OPTIONS = ("--tui", "--ascii", "--record", "--no-record")
 DISK_TROUBLE = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 
 
@@ -56,6 +58,8 @@ def main(argv: Sequence[str]) -> int:
 
     try:
         asked = parse(argv)
+        if asked.command == "run" and _says_only_where(argv):
+            return _find_out(asked)
         return _do(asked)
     except UsageError as error:
         _complain(f"parameter error - {error.text}")
@@ -78,6 +82,26 @@ def _do(asked: Invocation) -> int:
     if asked.command == "replay":
         return _replay(asked)
     return _demo(asked) if asked.command == "demo" else _live(asked)
+
+
+def _says_only_where(argv: Sequence[str]) -> bool:
+    """`tuiperf HOST`: neither the command is named nor anything about what to measure."""
+    options = (word.partition("=")[0] for word in argv if word.startswith("-"))
+    return argv[0] != "run" and all(name in (*WHERE_OPTIONS, *HOW_OPTIONS) for name in options)
+
+
+def _find_out(asked: Invocation) -> int:
+    """The guided sweep where the terminal has a screen for it; for scripts it stays a run."""
+    from tuiperf.cli.terminal import Terminal, choose
+
+    if asked.client is None or not choose(asked.output, Terminal.here()).screen:
+        return _do(asked)
+    from tuiperf.cli import sweep
+    from tuiperf.cli.recordings import recorded
+
+    for note in asked.notes:
+        _complain(f"warning - {note}")
+    return sweep.sweep(sweep.order_for(recorded(asked.client, asked.output.record)), asked.output)
 
 
 def _demo(asked: Invocation) -> int:
@@ -117,6 +141,12 @@ def _live(asked: Invocation) -> int:
 
 def _replay(asked: Invocation) -> int:
     from tuiperf.cli import replay
+    from tuiperf.sweep.replay import holds_sweep
+
+    if holds_sweep(asked.file):
+        from tuiperf.cli import sweep
+
+        return sweep.show(asked.file, asked.output)
 
     opening = _opening(asked)
     if opening is None:

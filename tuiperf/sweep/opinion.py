@@ -27,6 +27,7 @@ FASTER = 1.5  # BBR over cubic; measured 30 and more under random loss, 1.0 to 1
 QUEUE_LEAST_US = 600.0  # what a short queue adds at the median; a rate limiter adds nothing
 DUPLEX_MOST_BPS, DUPLEX_MOST_RTT_US, DUPLEX_LEAST_LOSS = 98e6, 20_000.0, 3e-3
 """Where frames may collide: ports of 10 and 100 Mbit/s nearby, and more loss than a line has."""
+MUCH_LOST = 5e-3  # a queue of the path's own content that overflows loses less under cubic
 BREAKS = 0.7  # of its goodput alone that a direction keeps beside the other one
 STEADY = 0.1  # runs that differ less are alike
 RUNS = 3
@@ -314,6 +315,8 @@ def _no_limit(view: View) -> Opinion:
     """No rule holds: look for a limit of each connection, then for loss that is too rare to see."""
     if view.base.same_host or view.verdict.level is Level.PENDING:
         return view.settled(view.verdict) if view.base.same_host else _not_yet(view)
+    if (view.base.lost_share or 0.0) >= MUCH_LOST:
+        return _much_lost(view)
     four = view.parallel()
     growth = view.growth(four)
     if four is None or growth is None:
@@ -332,6 +335,15 @@ def _no_limit(view: View) -> Opinion:
             line_loss(view.verdict, view.words, view.base, growth=growth, faster=faster)
         )
     return view.settled(more_together(view.verdict, view.words, view.base, four))
+
+
+def _much_lost(view: View) -> Opinion:
+    """So much is lost that it must be the reason, though a queue was there too."""
+    if _may_collide(view):
+        ask = experiments.both_ways(view.known)
+        if not view.known.tried(ask):
+            return view.open("do frames of the two directions collide?", ask)
+    return _lossy(view)
 
 
 def _four(view: View) -> Step:

@@ -224,7 +224,8 @@ def _tcp_within(step: Step, known: Known) -> tuple[Step | None, str]:
         about = int(expected_bps / 8 * last_s) or None
         return replace(step, most_bytes=about), ""
     allowed = int(FIRST_SHARE.get(step.kind, 1.0) * _left_bytes(known))
-    needed = max(LEAST_BYTES, expected_bps / 8 * min(TELLS_LEAST_S, last_s))
+    once_bps = expected_bps / (test.parallel if step.kind is Kind.PARALLEL else 1)
+    needed = max(LEAST_BYTES, once_bps / 8 * min(TELLS_LEAST_S, last_s))
     if allowed < needed:
         return None, "budget"
     each_way = 2 if test.bidir else 1
@@ -238,6 +239,8 @@ def _expected_bps(step: Step, known: Known) -> float:
     test = step.test
     ways = (FORWARD, REVERSE) if test is not None and test.bidir else (step.way,)
     total = sum(known.reached_bps(way) or known.reached_bps(_other(way)) for way in ways)
+    if step.kind is Kind.PARALLEL and test is not None:
+        total *= test.parallel  # as much more as it can be at most
     if test is not None and test.fq_rate_bps:
         total = min(total, test.fq_rate_bps * test.parallel * len(ways))
     return total

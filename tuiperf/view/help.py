@@ -51,6 +51,22 @@ LINK_KEYS = (
 )
 """Every key of the link check's screen, and what it does."""
 
+SWEEP_KEYS = (
+    ("x", "skip the running step; it does not count"),
+    ("space", "no further step until it is pressed again"),
+    ("enter", "end with what is known by now"),
+    ("+", "one experiment more than the answer needs"),
+    ("^c", "stop; what is known stays"),
+    ("b", "why: the first verdict with its numbers"),
+    ("j, k", "scroll the steps or the explanation"),
+    ("y", "copy the page, also into a file"),
+    ("e", "write a report in Markdown"),
+    ("^z", "back to the shell; fg returns"),
+    ("^p", "all commands, and themes"),
+    ("q", "quit; the page stays on the screen"),
+)
+"""Every key of a sweep's screen, and what it does."""
+
 _SIGNS = (
     ("ok", "as it should be"),
     ("look", "worth a look"),
