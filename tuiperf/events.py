@@ -260,6 +260,14 @@ class ServerOutput(Event):
 
 
 @dataclass(frozen=True)
+class FileMoved(Event):
+    """The file that this end sent from, or wrote to, and its size as the test ended."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class Note(Event):
     """Something worth knowing that is no failure. `level` is "info" or "warning"."""
 
@@ -389,6 +397,7 @@ KINDS: dict[str, type[Event]] = {
         Interval,
         Results,
         ServerOutput,
+        FileMoved,
         Note,
         Failed,
         RunEnded,

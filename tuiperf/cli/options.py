@@ -12,6 +12,7 @@ from tuiperf.cli.grammar import COMMANDS, OPTIONS, OTHER_COMMANDS, Option
 from tuiperf.cli.scan import scan
 from tuiperf.cli.values import UsageError
 from tuiperf.engine.errors import EngineError, describe
+from tuiperf.engine.own_end import NO_CORE
 from tuiperf.engine.spec import DEFAULT_UDP_RATE_BPS, ClientSpec, ServerSpec, TestSpec
 
 __all__ = ["OPTIONS", "Invocation", "OutputSettings", "UsageError", "parse"]
@@ -29,6 +30,9 @@ class OutputSettings:
 
     unit_format: str = "a"  # -f, "a" adapts to the number
     json: bool = False
+    stream: bool = False  # JSON as events, one a line
+    full: bool = False  # the whole document after them
+    debug: int = 0  # how much to tell of what happens, 1 to 4
     verbose: bool = False
     title: str = ""
     timestamps: str | None = None  # a format of strftime
@@ -159,6 +163,8 @@ def _output(line: _Line) -> OutputSettings:
 
 def _build(command: str, line: _Line, output: OutputSettings) -> Invocation:
     if command == "server":
+        if line.settings.get("test.server_core", NO_CORE) != NO_CORE:
+            raise UsageError(4, f"{describe(4)}: the second core of --affinity")
         server = ServerSpec(**line.part("end", "server"))
         server.check()
         return Invocation(command, server=server, output=output, notes=_notes(line, output))
@@ -251,6 +257,6 @@ def _notes(line: _Line, output: OutputSettings) -> tuple[str, ...]:
     notes = line.notes + ignored
     if output.json:
         for option in line.given:
-            if option.targets in (("output.unit_format",), ("output.verbose",)):
+            if option.targets in (("output.unit_format",), ("output.verbose",), ("output.debug",)):
                 notes.append(f"{option.name} has no effect on JSON output")
     return tuple(notes)

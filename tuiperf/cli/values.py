@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tuiperf.engine.errors import describe
-from tuiperf.engine.spec import MAX_BURST_BLOCKS, MAX_COUNT
+from tuiperf.engine.own_end import NO_CORE
+from tuiperf.engine.spec import MAX_BURST_BLOCKS, MAX_CORE, MAX_COUNT, MAX_FLOW_LABEL
 
 _REAL = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(.?)", re.DOTALL)
 _WHOLE = re.compile(r"\s*([+-]?\d+)")
@@ -122,6 +123,14 @@ def type_of_service(value: str) -> int:
     return tos
 
 
+def flow_label(value: str) -> int:
+    """Read an IPv6 flow label in C's notation."""
+    label = _c_integer(value)
+    if label is None or not 1 <= label <= MAX_FLOW_LABEL:
+        raise UsageError(127, f"{describe(127)}: it is a number from 1 to {MAX_FLOW_LABEL:#x}")
+    return label
+
+
 def dscp(value: str) -> int:
     """Read a DSCP, a number from 0 to 63 or a name such as ef, and return the TOS byte."""
     number = _c_integer(value)
@@ -143,6 +152,30 @@ def _c_integer(value: str) -> int | None:
     if digits.startswith("0x"):
         return int(digits, 16)
     return int(digits, 8 if digits.startswith("0") else 10)
+
+
+def core_and_far_core(value: str) -> tuple[int, int]:
+    """Read `N[,M]`: the processor core to run on, and the server's, -1 where none is named."""
+    own, comma, far = value.partition(",")
+    core = whole(132, 0, MAX_CORE)
+    return core(own), core(far) if comma else NO_CORE
+
+
+def keep_alive(value: str) -> tuple[int, int, int]:
+    """Read `IDLE/INTERVAL/COUNT`, seconds and a number; any part may be missing."""
+    parts = [*value.split("/"), "", ""]
+    if len(parts) > 5:
+        raise UsageError(36, f"{describe(36)}: '{value}'")
+    part = whole(36, 0, MAX_COUNT)
+    idle, interval, count = (part(each) if each else 0 for each in parts[:3])
+    return idle, interval, count
+
+
+def debug_level(value: str) -> int:
+    """Read a level from 1 to 4; as in iperf3 all else is the most."""
+    match = _WHOLE.match(value)
+    level = int(match[1]) if match and len(match[1]) <= _MAX_DIGITS else 0
+    return level if 1 <= level <= 4 else 4
 
 
 def host_and_device(value: str) -> tuple[str, str]:

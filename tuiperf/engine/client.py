@@ -21,13 +21,14 @@ from tuiperf.events import (
     ServerOutput,
 )
 
-from . import protocol, results, tcp_info, udp_notes, udp_socket
-from .control import ControlSocket
+from . import cores, disk_file, protocol, results, tcp_info, udp_notes, udp_socket
+from .control import ControlSocket, KeepAlive
 from .errors import EngineError, os_words
 from .lookup import look_up
 from .measure import Clock, Emit, Measurement, system_text, tcp_options, udp_options
+from .own_end import NO_CORE
 from .record import Record
-from .sockets import Address, LocalEnd, address_text, connect, control_mss
+from .sockets import Address, LocalEnd, TcpOptions, address_text, connect, control_mss
 from .spec import ClientSpec
 from .stops import AT_ONCE, GRACEFUL, Stops
 from .udp_socket import RequestLostError
@@ -42,6 +43,8 @@ RETRY_AFTER_S = 1.0
 ORDER_PAUSE_S = (0.02, 0.25)  # least and most time between the two directions' connections
 CONNECT_CODE, STREAM_CODE = 103, 203
 
+FILE_LANDING_S = 30.0  # how long the last of a file may be on its way
+FILE_READ_S = 0.1  # what a server is given to read what its system has confirmed
 UDP_LANDING_S = (0.1, 1.0)  # least and most time for the last datagrams of a limited test
 MOST_BEGINNINGS = 3  # of a UDP test whose requests are lost
 
@@ -102,7 +105,7 @@ class _ClientRun:
         self._noticed = False
         self._finished = False
         self._interrupted = False
-        self.measurement = Measurement(spec.test, spec.interval_s, self.clock, self.emit)
+        self.measurement = Measurement(spec.test, spec.interval_s, self.clock, self.emit, spec.own)
 
     # ------------------------------------------------------------------ events
 
@@ -143,6 +146,7 @@ class _ClientRun:
         outcome = "failed"
         try:
             self.spec.check()
+            self._check_own_end()
             self._run_test()
             outcome = "interrupted" if self._interrupted else "completed"
         except _InterruptedError:
@@ -163,6 +167,14 @@ class _ClientRun:
         if self._record:
             self._record.close()
         return ended
+
+    def _check_own_end(self) -> None:
+        """What this end is to do for itself must be possible before the server hears of us."""
+        spec = self.spec
+        if spec.core != NO_CORE:
+            cores.check(spec.core)
+        if spec.file:
+            disk_file.check(spec.file, sends=not spec.test.reverse)
 
     def _open_record(self) -> None:
         if not self.spec.recording:
@@ -261,12 +273,13 @@ class _ClientRun:
             remote,
             timeout_s=timeout_s,
             local=LocalEnd(spec.bind_host, spec.bind_device),
+            options=TcpOptions(user_timeout_ms=spec.snd_timeout_ms),
             check=self._check_stop,
         )
         self._rtt_s = time.monotonic() - began_s
         self._settle_test(control_mss(sock))
         proto = protocol.Client(cookie, self.test.to_parameters(self.tool))
-        self._proto, self._control = proto, ControlSocket(sock)
+        self._proto, self._control = proto, ControlSocket(sock, self._keep_alive)
         self._heard = self._ended_by_eof = False
         self._state = proto.state
         local, far = sock.getsockname(), remote.sockaddr
@@ -287,10 +300,18 @@ class _ClientRun:
         for note in udp_notes.of_test(self.test, address_text(local), control_mss(sock)):
             self.note(*note)
 
+    @property
+    def _keep_alive(self) -> KeepAlive:
+        spec = self.spec
+        asked = (spec.keepalive_idle_s, spec.keepalive_interval_s, spec.keepalive_count)
+        return KeepAlive(*asked)
+
     def _settle_test(self, mss_bytes: int) -> None:
         """Fill in what the control connection tells: the size of datagrams."""
         self.test = self.spec.test.with_datagrams_for(mss_bytes)
-        self.measurement = Measurement(self.test, self.spec.interval_s, self.clock, self.emit)
+        self.measurement = Measurement(
+            self.test, self.spec.interval_s, self.clock, self.emit, self.spec.own
+        )
 
     def _handshake_rtt_us(self, sock: socket.socket) -> int:
         info = tcp_info.read(sock)
@@ -389,6 +410,8 @@ class _ClientRun:
         measured = self.measurement
         if time.monotonic() >= measured.end_due_s or measured.limit_reached():
             self._end_test()
+        elif measured.file_sent():
+            self._end_test(land=True)
         elif self.test.bidir and not self.test.udp and measured.turned_away():
             hint = "the server does not know --bidir: it is older than iperf3 3.7"
             raise EngineError.from_code(110, hint=hint)
@@ -403,13 +426,24 @@ class _ClientRun:
                 text = f"the data connection of stream {stream} ended early"
                 self.note("warning", "streams", text)
 
-    def _end_test(self) -> None:
+    def _end_test(self, land: bool = False) -> None:
         self.measurement.finish()
+        if land:
+            self._let_file_land()
         if self.test.udp and self.test.limited and not self.test.reverse:
             # What is on its way or waits at the server counts there only until it hears the end.
             least_s, most_s = UDP_LANDING_S
             time.sleep(min(max(2 * self._rtt_s, least_s), most_s))
         self._handle(self._proto.end_test())
+
+    def _let_file_land(self) -> None:
+        """A server takes no more of a file once it hears of the end: let it have all first."""
+        deadline_s = time.monotonic() + FILE_LANDING_S
+        while self.measurement.undelivered() and time.monotonic() < deadline_s:
+            if self.stops.poll():
+                return
+            time.sleep(0.002)
+        time.sleep(FILE_READ_S)
 
     def _flush(self) -> None:
         if self._control:
@@ -486,7 +520,8 @@ class _ClientRun:
         spec = self.spec
         port = spec.client_port + index if spec.client_port else 0
         local = LocalEnd(spec.bind_host, spec.bind_device, port)
-        return udp_socket.open_socket(self._remote, local, options=udp_options(self.test))
+        options = udp_options(self.test)._replace(flow_label=self.test.flow_label)
+        return udp_socket.open_socket(self._remote, local, options=options)
 
     def _udp_test_started(self, last: bool) -> bool:
         """True when the server has begun the test, which is as good as an answer to the last
@@ -532,7 +567,9 @@ class _ClientRun:
             code=STREAM_CODE,
             timeout_s=DATA_CONNECT_TIMEOUT_S,
             local=LocalEnd(spec.bind_host, spec.bind_device, port),
-            options=tcp_options(self.test),
+            options=tcp_options(self.test)._replace(
+                user_timeout_ms=spec.snd_timeout_ms, flow_label=self.test.flow_label
+            ),
             check=self._watch_control,
         )
         # From the last cookie on the server may start the test, so nothing is read here.

@@ -7,25 +7,38 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from typing import Optional
+from typing import NamedTuple, Optional
+
+from .errors import EngineError
 
 READ_BYTES = 65536
 LOOK_S = 0.1
 MOST_DROPPED_READS = 16
-KEEPALIVE_IDLE_S, KEEPALIVE_EVERY_S, KEEPALIVE_TRIES = 10, 5, 6
+_IDLE_CODE = 156  # iperf3's error for the first of the three, its neighbours for the others
+
+
+class KeepAlive(NamedTuple):
+    """When the kernel asks a silent peer, and how often; 0 for what we choose ourselves."""
+
+    idle_s: int = 0
+    every_s: int = 0
+    tries: int = 0
+
+
+USUAL = KeepAlive(10, 5, 6)
 
 
 class ControlSocket:
     """Reads and writes a control connection without ever blocking."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, keep_alive: KeepAlive = USUAL) -> None:
         self.sock = sock
         self.errno = 0  # why the connection broke, 0 while it stands or when the peer closed it
         self._out = b""
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        _keep_alive(sock)
+        _keep_alive(sock, keep_alive)
 
     def fileno(self) -> int:
         return self.sock.fileno()
@@ -103,14 +116,26 @@ class ControlSocket:
         self.sock.close()
 
 
-def _keep_alive(sock: socket.socket) -> None:
-    """Let the kernel notice a peer, or a firewall's memory of it, that is gone (RFC 9293 3.8.4)."""
+def check_keep_alive(asked: KeepAlive) -> None:
+    """Raise EngineError 156 to 158 when the system cannot do what is asked."""
+    with socket.socket() as sock:
+        _keep_alive(sock, asked)
+
+
+def _keep_alive(sock: socket.socket, asked: KeepAlive) -> None:
+    """Let the kernel notice a peer, or a firewall's memory of it, that is gone (RFC 9293 3.8.4).
+
+    Raises EngineError 156 to 158 for what was asked for and cannot be had.
+    """
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in (
-            ("TCP_KEEPIDLE", KEEPALIVE_IDLE_S),
-            ("TCP_KEEPINTVL", KEEPALIVE_EVERY_S),
-            ("TCP_KEEPCNT", KEEPALIVE_TRIES),
-        ):
-            if hasattr(socket, name):
-                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    names = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
+    for index, name in enumerate(names):
+        value, usual = asked[index], USUAL[index]
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value or usual)
+        except (AttributeError, OSError) as error:
+            if value not in (0, usual):
+                raise EngineError.from_code(
+                    _IDLE_CODE + index, getattr(error, "errno", 0) or 0
+                ) from None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from dataclasses import replace
 from typing import Any
 
+from . import mptcp
 from .errors import EngineError, os_words
 from .sockets import (
     LocalEnd,
@@ -29,6 +31,8 @@ class Listener:
     """
 
     def __init__(self, spec: ServerSpec) -> None:
+        self._spec = spec
+        self._mptcp = spec.mptcp
         self._sock, both = _listen(spec)
         name = self._sock.getsockname()
         self.port = int(name[1])
@@ -43,13 +47,16 @@ class Listener:
         """Accept without waiting; raises as socket.accept does."""
         return self._sock.accept()
 
-    def prepare(self, mss_bytes: int, congestion: str) -> None:
+    def prepare(self, mss_bytes: int, congestion: str, use_mptcp: bool = False) -> None:
         """Let the connections from now on begin with these options, 0 and "" for the defaults.
 
         Connections inherit them from their listener, tcp(7); set later they come too late: the MSS
         is agreed in the handshake, and congestion control keeps traces of its forerunner. Raises
-        EngineError 123 (MSS), or 134 (congestion control) when all else is done.
+        EngineError 123 (MSS), 131 (no MPTCP), or 134 (congestion control) when all else is done.
         """
+        if use_mptcp and not self._mptcp:
+            mptcp.stream_socket(socket.AF_INET, True).close()
+            self._open_again(True)
         self._changed = bool(mss_bytes or congestion)
         if mss_bytes:
             set_mss(self._sock, mss_bytes)
@@ -58,6 +65,8 @@ class Listener:
 
     def restore(self) -> None:
         """Take back what `prepare` did."""
+        if self._mptcp and not self._spec.mptcp:
+            self._open_again(False)
         if self._changed:
             self._changed = False
             with contextlib.suppress(EngineError):
@@ -65,6 +74,13 @@ class Listener:
             if self._congestion:
                 with contextlib.suppress(EngineError):
                     set_congestion(self._sock, self._congestion)
+
+    def _open_again(self, use_mptcp: bool) -> None:
+        """Listen at the same place by the other protocol; who connects just then is refused."""
+        self._sock.close()
+        spec = replace(self._spec, port=self.port, mptcp=use_mptcp)
+        self._sock, _ = _listen(spec)
+        self._mptcp, self._changed = use_mptcp, False
 
     def close(self) -> None:
         self._sock.close()
@@ -80,7 +96,7 @@ def _listen(spec: ServerSpec) -> tuple[socket.socket, bool]:
         family = int(socket.AF_INET)
     six = family == socket.AF_INET6
     both = six and not spec.family and not spec.bind_host
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock = mptcp.stream_socket(family, spec.mptcp)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if six:

@@ -18,6 +18,7 @@ from typing import Optional
 
 from tuiperf.events import (
     Event,
+    FileMoved,
     HostSample,
     Interval,
     Note,
@@ -31,9 +32,22 @@ from tuiperf.events import (
     UdpFigures,
 )
 
+from . import (
+    cores,
+    disk_file,
+    host_facts,
+    tcp,
+    tcp_info,
+    udp,
+    udp_drops,
+    udp_figures,
+    udp_plan,
+    udp_socket,
+    worker,
+)
 from . import counters as shared
-from . import host_facts, tcp, tcp_info, udp, udp_drops, udp_figures, udp_plan, udp_socket, worker
 from .counters import Counters
+from .own_end import NO_CORE, USUAL, OwnEnd
 from .sockets import (
     OptionReading,
     TcpOptions,
@@ -42,6 +56,7 @@ from .sockets import (
     control_mss,
     read_options,
     unread_bytes,
+    unsent_bytes,
 )
 from .spec import TestSpec
 from .udp_socket import UdpOptions
@@ -51,6 +66,7 @@ HOST_SAMPLE_S = 1.0
 LIMIT_POLL_S = 0.005  # how often -n and -k are looked at
 SENDER_STOP_S = 0.3
 DRAIN_S = 1.0  # how long a receiver may wait for what -n or -k still has on the way
+FILE_QUIET_S, FILE_DRAIN_S = 0.3, 10.0  # the same for a file, of which nothing may be missing
 UDP_QUIET_S = 0.1  # of UDP some may never come: then so long without any
 UDP_TAIL_S = 1.0  # silence after which a limited UDP test has come to its end
 SLIVER_S = 0.05  # an interval that would end this close to the test's end is left to that end
@@ -129,6 +145,7 @@ def tcp_options(spec: TestSpec) -> TcpOptions:
         congestion=spec.congestion,
         max_pacing_bps=spec.fq_rate_bps,
         tos=spec.tos,
+        mptcp=spec.mptcp,
     )
 
 
@@ -146,8 +163,16 @@ def udp_options(spec: TestSpec) -> UdpOptions:
 class Measurement:
     """The running test at one end. Times are seconds of the monotonic clock."""
 
-    def __init__(self, spec: TestSpec, interval_s: float, clock: Clock, emit: Emit) -> None:
+    def __init__(
+        self,
+        spec: TestSpec,
+        interval_s: float,
+        clock: Clock,
+        emit: Emit,
+        own: OwnEnd = USUAL,
+    ) -> None:
         self.spec = spec
+        self._own = own
         self.legs: list[Leg] = []
         self._interval_s = interval_s
         self._clock = clock
@@ -221,6 +246,8 @@ class Measurement:
             self._counters.limit_bytes = NO_LIMIT_YET_BYTES if omits else self.spec.limit_bytes
         for leg in self.legs:
             leg.worker = self._start_worker(leg, self._counters)
+            if self._own.core != NO_CORE:
+                cores.pin(leg.worker.pid, self._own.core)
 
     def _start_worker(self, leg: Leg, counters: Counters) -> worker.Worker:
         spec = self.spec
@@ -234,6 +261,7 @@ class Measurement:
                 repeating_payload=spec.repeating_payload,
             )
             return udp.Worker.start(leg.sock, counters, leg.slot, datagrams)
+        file = disk_file.open_file(self._own.file, leg.sends) if self._own.file else -1
         plan = tcp.Plan(
             sends=leg.sends,
             block_bytes=spec.block_bytes,
@@ -242,8 +270,13 @@ class Measurement:
             skip_rx_copy=spec.skip_rx_copy,
             repeating_payload=spec.repeating_payload,
             copy=spec.copy_payload and not spec.zerocopy,
+            file=file,
         )
-        return tcp.Worker.start(leg.sock, counters, leg.slot, plan)
+        try:
+            return tcp.Worker.start(leg.sock, counters, leg.slot, plan)
+        finally:
+            if file >= 0:
+                os.close(file)
 
     @property
     def counters(self) -> Counters:
@@ -310,7 +343,7 @@ class Measurement:
     def next_due_s(self) -> float:
         """When `work` wants to be called again."""
         due_s = min(self._sample_due_s, self._host_due_s, self._interval_due_s, self._omit_due_s)
-        if self.spec.limited and self.begun:
+        if self.begun and (self.spec.limited or self._own.file):
             due_s = min(due_s, time.monotonic() + LIMIT_POLL_S)
         return due_s
 
@@ -484,6 +517,32 @@ class Measurement:
         reached = max(sent, received) >= self.spec.limit_bytes
         return reached or (received > 0 and self.spec.udp and self.silent_s > UDP_TAIL_S)
 
+    def file_sent(self) -> bool:
+        """True when this end has sent all of its file."""
+        senders = [leg for leg in self.legs if leg.sends]
+        at_end = [self.counters.state(leg.slot) == shared.AT_LIMIT for leg in senders]
+        return bool(self._own.file and senders) and all(at_end)
+
+    @property
+    def writes_file(self) -> bool:
+        """True when a file gets what this end receives."""
+        return bool(self._own.file) and any(not leg.sends for leg in self.legs)
+
+    def drain_file(self) -> None:
+        """Let the file have what its sender has on the way, and count it."""
+        quiet_s, deadline_s = FILE_QUIET_S, time.monotonic() + FILE_DRAIN_S
+        held_bytes, heard_s = self.counters.total_received_bytes(), time.monotonic()
+        while not self.all_ended() and time.monotonic() < deadline_s:
+            time.sleep(0.002)
+            if held_bytes != self.counters.total_received_bytes():
+                held_bytes, heard_s = self.counters.total_received_bytes(), time.monotonic()
+            elif time.monotonic() - heard_s > quiet_s:
+                return
+
+    def undelivered(self) -> bool:
+        """True while the far end's system has not confirmed all that was sent."""
+        return any(leg.sends and unsent_bytes(leg.sock) for leg in self.legs)
+
     def _since_omit(self, leg: Leg) -> int:
         """Bytes after the omitted part; those of lost datagrams have been sent as well."""
         if leg.gauge and not leg.sends:
@@ -545,11 +604,17 @@ class Measurement:
             leg.final = leg.interval_mark
         self._tell_host_drops()
         self._tell_host("end")
+        self._tell_file()
         self.results = self._results(max(0.0, end_s - self._epoch_s))
         self._sample_due_s = self._host_due_s = self._interval_due_s = float("inf")
         self._omitting = False
         self._emit(self.results)
         return self.results
+
+    def _tell_file(self) -> None:
+        if self._own.file:
+            size_bytes = disk_file.size_of(self._own.file)
+            self._emit(FileMoved(self._clock.t_s(), self._own.file, size_bytes))
 
     def _tell_host_drops(self) -> None:
         """Say what of a UDP test's losses is this host's own doing."""

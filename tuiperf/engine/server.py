@@ -26,11 +26,12 @@ from tuiperf.events import (
     Turned,
 )
 
-from . import protocol, results
-from .control import ControlSocket
+from . import cores, disk_file, protocol, results
+from .control import ControlSocket, KeepAlive, check_keep_alive
 from .errors import EngineError, os_words
 from .listener import Listener
 from .measure import Clock, Emit, Measurement, system_text, udp_options
+from .own_end import NO_CORE, OwnEnd
 from .sockets import (
     LocalEnd,
     address_text,
@@ -39,9 +40,10 @@ from .sockets import (
     set_max_pacing_rate,
     set_nodelay,
     set_tos,
+    set_user_timeout,
     set_window,
 )
-from .spec import ServerSpec, TestSpec
+from .spec import ServerSpec, TestSpec, check_file
 from .stops import Stops
 from .udp_door import Door
 
@@ -103,6 +105,11 @@ class _Server:
         self._guests: list[_Guest] = []
         self._leaving: list[_Leaving] = []
         self._test: Optional[_ServerTest] = None
+        asked = (spec.keepalive_idle_s, spec.keepalive_interval_s, spec.keepalive_count)
+        self.keep_alive = KeepAlive(*asked)
+        check_keep_alive(self.keep_alive)
+        if spec.core != NO_CORE:
+            cores.check(spec.core)
         self.listener = Listener(spec)
 
     def serve(self) -> int:
@@ -278,7 +285,7 @@ class _ServerTest:
 
     def __init__(self, server: _Server, guest: _Guest) -> None:
         self.server = server
-        self.control = ControlSocket(guest.sock)
+        self.control = ControlSocket(guest.sock, server.keep_alive)
         self.client = guest.host
         self.clock = Clock()
         self.spec: Optional[TestSpec] = None
@@ -430,12 +437,25 @@ class _ServerTest:
         self._check_duration(spec)
         self.spec = spec
         self.emit(Agreed(self.clock.t_s(), event.parameters))
-        self.measurement = Measurement(spec, self.server.spec.interval_s, self.clock, self.emit)
+        here = self.server.spec
+        own = self._own_end(spec)
+        self.measurement = Measurement(spec, here.interval_s, self.clock, self.emit, own)
         if spec.udp:
             self._open_door(spec)
         else:
             self._prepare_listener(spec)
         self._handle(self._proto.accept_parameters())
+
+    def _own_end(self, spec: TestSpec) -> OwnEnd:
+        """The file that this server has, and the core: its own, unless the client names one."""
+        own = self.server.spec.own
+        if own.file:
+            check_file(spec)
+            disk_file.check(own.file, sends=spec.reverse)
+        core = spec.server_core if spec.server_core != NO_CORE else own.core
+        if core != NO_CORE:
+            cores.check(core)
+        return own._replace(core=core)
 
     def _open_door(self, spec: TestSpec) -> None:
         """Be ready for the client's datagrams before it is told to open its streams."""
@@ -459,7 +479,7 @@ class _ServerTest:
 
     def _prepare_listener(self, spec: TestSpec) -> None:
         try:
-            self.server.listener.prepare(spec.mss_bytes, spec.congestion)
+            self.server.listener.prepare(spec.mss_bytes, spec.congestion, spec.mptcp)
         except EngineError as error:
             if error.code != CONGESTION_CODE:
                 raise
@@ -506,6 +526,8 @@ class _ServerTest:
     def _set_options(self, sock: socket.socket, spec: TestSpec) -> None:
         if spec.nodelay:
             set_nodelay(sock)
+        if self.server.spec.snd_timeout_ms:
+            set_user_timeout(sock, self.server.spec.snd_timeout_ms)
         insist_on_congestion(sock, spec.congestion)
         if spec.window_bytes:
             set_window(sock, spec.window_bytes)
@@ -528,6 +550,8 @@ class _ServerTest:
             return
         if self.spec and self.spec.limited:
             self.measurement.drain_limited()
+        elif self.measurement.writes_file:
+            self.measurement.drain_file()
         self._finish_measuring()
         self.measurement.close_sockets()
         self._handle(self._proto.request_results())

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import flow_label, mptcp
 from .errors import EngineError
 
 USABLE_SHARE = 0.66
@@ -81,6 +82,9 @@ class TcpOptions(NamedTuple):
     congestion: str = ""
     max_pacing_bps: int = 0
     tos: int = 0
+    user_timeout_ms: int = 0
+    flow_label: int = 0
+    mptcp: bool = False
 
 
 DEFAULTS = TcpOptions()
@@ -168,10 +172,13 @@ def connect(
     control connection, 203 for a data connection) and a text that says what to look at, or with an
     option's own number.
     """
-    sock = socket.socket(remote.family, socket.SOCK_STREAM)
+    sock = mptcp.stream_socket(remote.family, options.mptcp)
     try:
         apply_options(sock, options)
         bind_local(sock, local, code)
+        if options.flow_label:
+            label = options.flow_label
+            remote = remote._replace(sockaddr=flow_label.set_label(sock, remote.sockaddr, label))
         _connect(sock, remote, timeout_s, code, check)
         insist_on_congestion(sock, options.congestion)
     except BaseException:
@@ -289,7 +296,7 @@ def apply_options(sock: socket.socket, options: TcpOptions) -> None:
     """Set all that was asked for, before connect() or listen().
 
     Raises EngineError: 122 no delay, 123 MSS, 125/126 TOS, 134 congestion control, 140 pacing,
-    124/141 window.
+    124/141 window, 148 the limit on unconfirmed data.
     """
     if options.nodelay:
         set_nodelay(sock)
@@ -303,6 +310,22 @@ def apply_options(sock: socket.socket, options: TcpOptions) -> None:
         set_congestion(sock, options.congestion)
     if options.max_pacing_bps:
         set_max_pacing_rate(sock, options.max_pacing_bps)
+    if options.user_timeout_ms:
+        set_user_timeout(sock, options.user_timeout_ms)
+
+
+def set_user_timeout(sock: socket.socket, timeout_ms: int) -> None:
+    """Let a connection break once what it sent is unconfirmed so long (TCP_USER_TIMEOUT, tcp(7)).
+
+    Raises EngineError 148.
+    """
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if option is None:
+        raise EngineError(148, "this system has no limit on unconfirmed data (TCP_USER_TIMEOUT)")
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, option, timeout_ms)
+    except OSError as error:
+        raise EngineError.from_code(148, error.errno or 0) from None
 
 
 def read_options(sock: socket.socket, options: TcpOptions) -> list[OptionReading]:
@@ -317,6 +340,10 @@ def read_options(sock: socket.socket, options: TcpOptions) -> list[OptionReading
         readings.append(read_max_pacing_rate(sock, options.max_pacing_bps))
     if options.tos:
         readings.append(read_tos(sock, options.tos))
+    if options.mptcp:
+        used = int(mptcp.in_use(sock))
+        note = "" if used else "the far end or the path does not speak it: plain TCP"
+        readings.append(OptionReading("mptcp", 1, used, used, "", note))
     return readings
 
 
@@ -557,9 +584,18 @@ def unread_bytes(sock: socket.socket) -> int | None:
     """Bytes that wait in a socket's receive queue (FIONREAD, tcp(7)); None where not known."""
     if not _LINUX:
         return None
+    return _ask_queue(sock, termios.FIONREAD)
+
+
+def unsent_bytes(sock: socket.socket) -> int | None:
+    """Bytes the far end has not confirmed yet (SIOCOUTQ, tcp(7)); None where not known."""
+    return _ask_queue(sock, termios.TIOCOUTQ) if _LINUX else None
+
+
+def _ask_queue(sock: socket.socket, what: int) -> int | None:
     held = array.array("i", [0])
     try:
-        fcntl.ioctl(sock.fileno(), termios.FIONREAD, held)
+        fcntl.ioctl(sock.fileno(), what, held)
     except OSError:
         return None
     return held[0]

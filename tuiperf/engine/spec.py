@@ -7,9 +7,10 @@ ServerSpec add what only one end needs and travel as plain JSON from the app to 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
-from .errors import EngineError
+from .errors import EngineError, describe
+from .own_end import NO_CORE, OwnEnd
 
 Json = dict[str, Any]
 
@@ -29,10 +30,14 @@ MIN_INTERVAL_S, MAX_INTERVAL_S = 0.1, 60.0
 MAX_COUNT = 2**63 - 1
 MAX_LIMIT_BYTES = 2**61  # what is summed up below it fits 64 bits
 PACING_TIMER_US = 1000  # only iperf3 before 3.18 reads it
+MAX_FLOW_LABEL = 0xFFFFF
+MAX_CORE = 1024
+MAX_SEND_TIMEOUT_MS = 86_400_000
 
 # The wire's key, our field. Order as iperf3 3.21 sends them; a flag is sent as true or not at all.
 _NUMBERS: tuple[tuple[str, str], ...] = (
     ("omit", "omit_s"),
+    ("server_affinity", "server_core"),
     ("time", "time_s"),
     ("num", "total_bytes"),
     ("blockcount", "total_blocks"),
@@ -42,14 +47,18 @@ _NUMBERS: tuple[tuple[str, str], ...] = (
     ("len", "block_bytes"),
     ("bandwidth", "rate_bps"),
     ("fqrate", "fq_rate_bps"),
+    ("pacing_timer", "pacing_timer_us"),
     ("burst", "burst_blocks"),
     ("TOS", "tos"),
+    ("flowlabel", "flow_label"),
 )
+_UNSENT = {"server_affinity": NO_CORE}
 _ALWAYS_SENT = {"omit", "time", "num", "blockcount", "parallel", "len"}
 _FLAGS: tuple[tuple[str, str], ...] = (
     ("nodelay", "nodelay"),
     ("reverse", "reverse"),
     ("bidirectional", "bidir"),
+    ("mptcp", "mptcp"),
 )
 _PRESENCE: tuple[tuple[str, str], ...] = (
     ("get_server_output", "get_server_output"),
@@ -90,6 +99,10 @@ class TestSpec:
     burst_blocks: int = 0
     fq_rate_bps: int = 0
     tos: int = 0
+    flow_label: int = 0  # of IPv6, on what the client sends
+    pacing_timer_us: int = PACING_TIMER_US
+    mptcp: bool = False
+    server_core: int = NO_CORE  # the processor core that the server shall run on
     title: str = ""
     extra_data: str = ""
     get_server_output: bool = False
@@ -123,9 +136,17 @@ class TestSpec:
             raise EngineError(16, "only one test end condition (-t, -n, -k) may be specified")
         if not 0 <= self.tos <= 255:
             raise EngineError(21, "bad TOS value (must be between 0 and 255 inclusive)")
-        for count in (self.total_bytes, self.total_blocks, self.rate_bps, self.fq_rate_bps):
+        self._check_hosts_part()
+        counts = (self.total_bytes, self.total_blocks, self.rate_bps, self.fq_rate_bps)
+        for count in (*counts, self.pacing_timer_us):
             if not 0 <= count <= MAX_COUNT:
                 raise EngineError(114, "a count or a rate is negative or too large")
+
+    def _check_hosts_part(self) -> None:
+        if not 0 <= self.flow_label <= MAX_FLOW_LABEL:
+            raise EngineError.from_code(127)
+        if not NO_CORE <= self.server_core <= MAX_CORE:
+            raise EngineError.from_code(132)
 
     def _check_lengths(self) -> None:
         if self.udp:
@@ -186,10 +207,8 @@ class TestSpec:
         params: Json = {self.protocol: True}
         for key, name in _NUMBERS:
             value = 0 if key == "time" and self.limited else getattr(self, name)
-            if key in _ALWAYS_SENT or value:
+            if key in _ALWAYS_SENT or value != _UNSENT.get(key, 0):
                 params[key] = value
-            if key == "fqrate":
-                params["pacing_timer"] = PACING_TIMER_US
         if self.udp:
             params.update(self._segmentation())
         for key, name in _FLAGS:
@@ -285,6 +304,12 @@ class ClientSpec:
     connect_timeout_ms: int = 0  # 0: the engine's own limit
     interval_s: float = 1.0  # 0: one interval for the whole test
     rcv_timeout_ms: int = 120_000
+    snd_timeout_ms: int = 0  # 0: the system's own limit
+    file: str = ""  # to send from or to write to; "" for memory
+    core: int = NO_CORE  # the processor core to run on
+    keepalive_idle_s: int = 0  # of the control connection; 0: the engine's own choice
+    keepalive_interval_s: int = 0
+    keepalive_count: int = 0
     recording: str = ""  # the file of the complete record, "" for none
     test: TestSpec = field(default_factory=TestSpec)
 
@@ -296,6 +321,14 @@ class ClientSpec:
         if self.client_port:
             _check_port(self.client_port)
             _check_port(self.client_port + self.test.streams - 1)
+        _check_own(self)
+        if self.file:
+            check_file(self.test)
+
+    @property
+    def own(self) -> OwnEnd:
+        """What this end does for itself."""
+        return OwnEnd(self.file, self.core)
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -323,12 +356,25 @@ class ServerSpec:
     idle_timeout_s: int = 0
     max_duration_s: int = 0
     rcv_timeout_ms: int = 120_000
+    snd_timeout_ms: int = 0  # 0: the system's own limit
+    file: str = ""  # to send from or to write to; "" for memory
+    core: int = NO_CORE  # the processor core to run on
+    keepalive_idle_s: int = 0  # of the control connection; 0: the engine's own choice
+    keepalive_interval_s: int = 0
+    keepalive_count: int = 0
+    mptcp: bool = False
 
     def check(self) -> None:
         """Raise EngineError for the first value out of its range."""
         if self.port:
             _check_port(self.port)
         _check_interval(self.interval_s)
+        _check_own(self)
+
+    @property
+    def own(self) -> OwnEnd:
+        """What this end does for itself."""
+        return OwnEnd(self.file, self.core)
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -362,6 +408,32 @@ def _read(cls: Any, data: Json) -> Any:
         return cls(**data)
     except TypeError:
         raise EngineError(114, "a needed setting is missing") from None
+
+
+def check_file(test: TestSpec) -> None:
+    """Raise EngineError where a test cannot have a file at one of its ends."""
+    if test.udp:
+        raise EngineError.from_code(34)
+    if test.bidir:
+        text = "unable to open -F file: one file cannot be sent and written at once"
+        raise EngineError(14, text)
+
+
+def _check_own(spec: Union[ClientSpec, ServerSpec]) -> None:
+    if not 0 <= spec.snd_timeout_ms <= MAX_SEND_TIMEOUT_MS:
+        raise EngineError.from_code(33)
+    if not NO_CORE <= spec.core <= MAX_CORE:
+        raise EngineError.from_code(132)
+    idle, interval, count = (
+        spec.keepalive_idle_s,
+        spec.keepalive_interval_s,
+        spec.keepalive_count,
+    )
+    if min(idle, interval, count) < 0 or (idle and idle <= interval * count):
+        raise EngineError.from_code(36)
+    for code, value, most in ((156, idle, 32767), (157, interval, 32767), (158, count, 127)):
+        if value > most:
+            raise EngineError(code, f"{describe(code)}: {most} is the most")
 
 
 def _check_port(port: int) -> None:

@@ -11,12 +11,13 @@ import mmap
 import os
 import socket
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 from . import counters as shared
 from . import pacing, worker
 from .allowance import Allowance
 from .counters import Counters
+from .disk_file import FilePayload, write_all
 from .payload import UNIT_BYTES, Payload
 
 DEFAULT_BLOCK_BYTES = 131072
@@ -42,6 +43,7 @@ class Plan(NamedTuple):
     skip_rx_copy: bool = False  # the kernel drops what was received instead of copying it
     repeating_payload: bool = False
     copy: bool = False  # what is sent is copied into the kernel, not lent to it
+    file: int = -1  # a descriptor to send from, or to write to; -1 for memory
 
 
 class Worker(worker.Worker):
@@ -58,7 +60,10 @@ class Worker(worker.Worker):
         if plan.sends and plan.rate_bps:
             pacing.limit_socket(sock, plan.rate_bps)
         loop = _send if plan.sends else _receive
-        return cls.fork(sock, counters, slot, plan.sends, lambda: loop(sock, counters, slot, plan))
+        keep = () if plan.file < 0 else (plan.file,)
+        return cls.fork(
+            sock, counters, slot, plan.sends, lambda: loop(sock, counters, slot, plan), keep=keep
+        )
 
 
 class _Unpaced:
@@ -108,11 +113,17 @@ class _Paced:
         return min(self._due_bytes - sent, _LONGEST_WRITE_BYTES)
 
 
-def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
-    words, base = counters.words, counters.base(slot)
+def _payload(plan: Plan, counters: Counters) -> Union[Payload, FilePayload]:
+    if plan.file >= 0:
+        return FilePayload(plan.file, lend=not plan.copy)
     few = counters.streams <= _FEW_STREAMS
     lent_bytes = _FEW_STREAMS_LENT_BYTES if few else UNIT_BYTES
-    payload = Payload(plan.block_bytes, plan.repeating_payload, 0 if plan.copy else lent_bytes)
+    return Payload(plan.block_bytes, plan.repeating_payload, 0 if plan.copy else lent_bytes)
+
+
+def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> None:
+    words, base = counters.words, counters.base(slot)
+    payload = _payload(plan, counters)
     os.read(counters.gate, 1)
     pace = _Paced(plan, counters.started_s) if plan.rate_bps else _Unpaced(plan.block_bytes)
     allowance = Allowance(counters, slot, plan.block_bytes)
@@ -141,6 +152,10 @@ def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Non
                 pass
             if limited:
                 allowance.settle()
+    except EOFError:
+        allowance.settle()
+        words[base + shared.STATE] = shared.AT_LIMIT
+        return
     except OSError as error:
         allowance.settle()
         if words[shared.PHASE] == shared.RUN:
@@ -185,7 +200,9 @@ def _receive(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> 
     wake_ups = _WakeUps(sock, many=not few)
     clock = time.monotonic
     _let_senders_finish()
-    flags = socket.MSG_TRUNC if plan.skip_rx_copy else 0
+    to_file = plan.file >= 0
+    view = memoryview(buffer)
+    flags = socket.MSG_TRUNC if plan.skip_rx_copy and not to_file else 0
     received_at = base + shared.RECEIVED
     recv_into = sock.recv_into
     received = 0
@@ -197,6 +214,8 @@ def _receive(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> 
                 continue
             if not got:
                 break
+            if to_file:
+                write_all(plan.file, view[:got])
             received += got
             words[received_at] = received
             if clock() > wake_ups.review_s:

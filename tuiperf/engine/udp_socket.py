@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, Optional
 
-from . import sockets
+from . import flow_label, sockets
 from .errors import EngineError, os_words
 from .sockets import ANYWHERE, Address, LocalEnd, OptionReading
 from .udp_header import ANSWERS, MAGIC_BYTES, REQUEST
@@ -41,6 +41,7 @@ class UdpOptions(NamedTuple):
     tos: int = 0
     max_pacing_bps: int = 0
     dont_fragment: bool = False
+    flow_label: int = 0
 
 
 class RequestLostError(Exception):
@@ -132,8 +133,10 @@ def open_socket(
     try:
         apply_options(sock, options)
         sockets.bind_local(sock, local, STREAM_CODE)
+        label = options.flow_label
+        sockaddr = flow_label.set_label(sock, remote.sockaddr, label) if label else remote.sockaddr
         try:
-            sock.connect(remote.sockaddr)
+            sock.connect(sockaddr)
         except OSError as error:
             text = f"cannot send to {remote.shown}: {os_words(error.errno or 0)}"
             raise EngineError(STREAM_CODE, text, error.errno or 0) from None

@@ -14,7 +14,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -56,8 +56,10 @@ class Worker:
         slot: int,
         sends: bool,
         body: Callable[[], None],
+        *,
+        keep: Iterable[int] = (),
     ) -> W:
-        """Run `body` in a new process that shares `sock` and `counters` with this one.
+        """Run `body` in a new process that shares `sock`, `counters` and `keep` with this one.
 
         The socket becomes a blocking one whose calls end after BLOCKED_CALL_S (setsockopt, not
         settimeout: that would add a poll() to each call); leave it so. Raises EngineError 150 when
@@ -73,7 +75,7 @@ class Worker:
         try:
             pid = os.fork()
             if pid == 0:
-                _run(parent, sock, counters, slot, body)
+                _run(parent, sock, counters, slot, body, keep=keep)
         except OSError as error:
             text = f"cannot start a process for the stream: {error.strerror}"
             raise EngineError(150, text, error.errno or 0) from None
@@ -149,12 +151,18 @@ class Worker:
 
 
 def _run(
-    parent: int, sock: socket.socket, counters: Counters, slot: int, body: Callable[[], None]
+    parent: int,
+    sock: socket.socket,
+    counters: Counters,
+    slot: int,
+    body: Callable[[], None],
+    *,
+    keep: Iterable[int],
 ) -> NoReturn:
     base = counters.base(slot)
     status = 1
     try:
-        _settle(parent, {sock.fileno(), counters.gate})
+        _settle(parent, {sock.fileno(), counters.gate, *keep})
         _give_way(counters.streams)
         body()
         usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,0 +1,109 @@
+"""-F: a test that sends from a file, or writes to one what it receives."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from .errors import EngineError
+
+FILE_CODE = 14
+_CANNOT_LEND = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO, errno.ESPIPE}
+_MODE = 0o600  # as iperf3 makes it
+
+
+def open_file(path: str, sends: bool) -> int:
+    """A descriptor to read the file, or to write it from its begin. Raises EngineError 14."""
+    flags = os.O_RDONLY if sends else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, _MODE)
+    except (OSError, ValueError) as error:
+        raise _cannot_open(path, getattr(error, "errno", 0) or 0) from None
+    if stat.S_ISDIR(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _cannot_open(path, errno.EISDIR)
+    os.set_blocking(fd, True)
+    return fd
+
+
+def check(path: str, sends: bool) -> None:
+    """Raise EngineError 14 when the file cannot be opened; what is in it stays."""
+    if sends:
+        os.close(open_file(path, sends=True))
+        return
+    file = Path(path)
+    if file.is_dir():
+        raise _cannot_open(path, errno.EISDIR)
+    if not file.parent.is_dir():
+        raise _cannot_open(path, errno.ENOENT)
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise _cannot_open(path, errno.EACCES)
+
+
+def _cannot_open(path: str, number: int) -> EngineError:
+    shown = path if path.isprintable() else path.encode("unicode_escape").decode("ascii")
+    why = os.strerror(number) if number else "it is no name of a file"
+    return EngineError(FILE_CODE, f"unable to open -F file {shown}: {why}", number)
+
+
+def size_of(path: str) -> int:
+    """The file's size in bytes, 0 where that cannot be told."""
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+class FilePayload:
+    """What a sender sends from a file, once, from its begin to its end."""
+
+    def __init__(self, fd: int, lend: bool = True) -> None:
+        self._fd = fd
+        self._offset = 0
+        self._held = memoryview(b"")  # read, but not yet taken by the socket
+        self._lend = lend and stat.S_ISREG(os.fstat(fd).st_mode)
+
+    def writing(self, fd: int, size: int) -> Callable[[], int]:
+        """A call that hands the kernel up to `size` bytes for the socket `fd` and returns how many.
+
+        Raises EOFError at the file's end, else what read(2) and write(2) raise.
+        """
+        return partial(self._write, fd, size)
+
+    def _write(self, fd: int, size: int) -> int:
+        if self._lend:
+            try:
+                sent = os.sendfile(fd, self._fd, self._offset, size)
+            except OSError as error:
+                if error.errno not in _CANNOT_LEND:
+                    raise
+                self._lend = False
+                os.lseek(self._fd, self._offset, os.SEEK_SET)
+                return self._copy(fd, size)
+            self._offset += sent
+            return _or_end(sent, size)
+        return self._copy(fd, size)
+
+    def _copy(self, fd: int, size: int) -> int:
+        if not self._held:
+            self._held = memoryview(os.read(self._fd, max(1, size)))
+            _or_end(len(self._held), size)
+        sent = os.write(fd, self._held[:size])
+        self._held = self._held[sent:]
+        return sent
+
+
+def _or_end(count: int, size: int) -> int:
+    if not count and size:
+        raise EOFError
+    return count
+
+
+def write_all(fd: int, data: memoryview) -> None:
+    """Write all of `data` to a file. Raises what write(2) raises."""
+    while data:
+        data = data[os.write(fd, data) :]
