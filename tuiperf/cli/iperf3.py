@@ -21,6 +21,7 @@ from tuiperf.engine.server import run_server
 from tuiperf.engine.spec import ClientSpec, ServerSpec
 from tuiperf.engine.stops import AT_ONCE, Stops
 from tuiperf.report.iperf3_json import JsonReport, dump
+from tuiperf.report.iperf3_stream import JsonStream
 from tuiperf.report.iperf3_text import (
     TextReport,
     TextSettings,
@@ -85,11 +86,67 @@ class Document:
         self._printer.lines([dump(self._report.document(None))])
 
 
+class Stream:
+    """One line of JSON an event; with `full` the whole document behind a run's last."""
+
+    def __init__(self, printer: Printer, full: bool) -> None:
+        self._printer = printer
+        self._stream = JsonStream(JsonReport(TOOL, system_text()))
+        self._document = Document(printer) if full else None
+
+    def show(self, event: ev.Event) -> None:
+        self._printer.lines(self._stream.lines(event))
+        if self._document:
+            self._document.show(event)
+
+    def failed(self, error: EngineError) -> None:
+        self._stream.lines(ev.Failed(0.0, error.code, str(error), error.errno))
+        self._printer.lines(self._stream.end())
+        if self._document:
+            self._document.failed(error)
+
+
+class Debug:
+    """Each event as it comes, in its line of the recording's JSON, before what is shown of it."""
+
+    def __init__(self, printer: Printer, shown: Output, level: int) -> None:
+        self._printer = printer
+        self._shown = shown
+        self._hidden = _HIDDEN_BELOW[level]
+        self._number = 0
+
+    def show(self, event: ev.Event) -> None:
+        self._number += 1
+        if not isinstance(event, self._hidden):
+            self._printer.lines([f"DEBUG {escape(ev.to_line(event, self._number))}"])
+        self._shown.show(event)
+
+    def failed(self, error: EngineError) -> None:
+        self._shown.failed(error)
+
+
+_HIDDEN_BELOW: dict[int, tuple[type[ev.Event], ...]] = {
+    1: (ev.StreamSample, ev.HostSample, ev.HostFacts, ev.Interval, ev.OptionRead),
+    2: (ev.StreamSample, ev.HostSample, ev.HostFacts),
+    3: (ev.StreamSample,),
+    4: (),
+}
+
+
+def _output(asked: OutputSettings, printer: Printer) -> Output:
+    if asked.stream:
+        return Stream(printer, asked.full)
+    if asked.json:
+        return Document(printer)
+    shown = Text(printer, _text_report(asked))
+    return Debug(printer, shown, asked.debug) if asked.debug else shown
+
+
 def run(asked: Invocation) -> int:
     """Do what iperf3 would with the same words. Raises UsageError for files it cannot write."""
     output = asked.output
     with Printer.open(output.logfile) as printer, _pid_file(output.pidfile):
-        shown: Output = Document(printer) if output.json else Text(printer, _text_report(output))
+        shown = _output(output, printer)
         if asked.server is not None:
             return printer.code(_serve(asked.server, shown, printer))
         if asked.client is not None:
@@ -129,7 +186,7 @@ def _serve(spec: ServerSpec, shown: Output, printer: Printer) -> int:
 
 
 def _tell_signal(role: str, stops: Stops, shown: Output, printer: Printer) -> None:
-    if stops.signal_name and isinstance(shown, Text):
+    if stops.signal_name and isinstance(shown, (Text, Debug)):
         printer.complain(interrupt_line(role, stops.signal_name))
 
 

@@ -19,6 +19,24 @@ def dump(document: dict[str, Any]) -> str:
     return _value(document, 0)
 
 
+def compact(document: dict[str, Any]) -> str:
+    """The same on one line, without blanks."""
+    return _compact(document, 0)
+
+
+def _compact(value: Any, depth: int) -> str:
+    if depth > MAX_DEPTH:
+        return "null"
+    if isinstance(value, dict):
+        members = (
+            f"{_string(str(key))}:{_compact(item, depth + 1)}" for key, item in value.items()
+        )
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(_compact(item, depth + 1) for item in value)}]"
+    return _value(value, depth)
+
+
 def _value(value: Any, depth: int) -> str:
     if depth > MAX_DEPTH:
         return "null"

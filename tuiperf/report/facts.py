@@ -107,6 +107,7 @@ class Facts:
     local: ev.Results | None = None
     remote: ev.Results | None = None
     output: ev.ServerOutput | None = None
+    file: ev.FileMoved | None = None
     failure: ev.Failed | None = None
     ended: ev.RunEnded | None = None
 
@@ -141,6 +142,8 @@ class Facts:
                 self.remote = event
         elif isinstance(event, ev.ServerOutput):
             self.output = event
+        elif isinstance(event, ev.FileMoved):
+            self.file = event
         elif isinstance(event, ev.Failed):
             self.failure = self.failure or event
         elif isinstance(event, ev.RunEnded):
@@ -310,6 +313,11 @@ def _total_packets(rows: list[Packets]) -> Packets | None:
 def percent(part: float, whole: float) -> float:
     """The percentage, 0 of nothing."""
     return 100.0 * part / whole if whole > 0 else 0.0
+
+
+def file_percent(carried_bytes: int, size_bytes: int) -> int:
+    """How much of a file was carried, as iperf3 rounds it; all of an empty one."""
+    return carried_bytes * 100 // size_bytes if size_bytes > 0 else 100
 
 
 def add_known(values: Any) -> int | None:

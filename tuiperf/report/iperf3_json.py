@@ -14,7 +14,7 @@ from typing import Any
 from tuiperf import events as ev
 from tuiperf.report import udp_json
 from tuiperf.report.cjson import dump
-from tuiperf.report.facts import Count, Facts, Group, Seen, add_known, rate, total
+from tuiperf.report.facts import Count, Facts, Group, Seen, add_known, file_percent, rate, total
 from tuiperf.report.iperf3_text import http_date, interrupt_line
 from tuiperf.report.udp_text import add_up
 
@@ -40,6 +40,11 @@ class JsonReport:
             self._intervals = []
         elif isinstance(event, ev.Interval) and self._facts.shows(event):
             self._intervals.append(_interval(event, self._facts))
+
+    @property
+    def interval_count(self) -> int:
+        """How many intervals the document has so far."""
+        return len(self._intervals)
 
     def document(self, diagnosis: Json | None = None) -> Json:
         """The whole document, with `diagnosis` as its last member where there is one."""
@@ -279,7 +284,26 @@ def _end_stream(
         return udp_json.end_stream(stream.fd, facts, group, sent, got)
     return {
         "sender": _sender(facts, group, stream, sent),
+        **_disk_file(facts, sent, got),
         "receiver": _receiver(facts, group, stream, got),
+    }
+
+
+def _disk_file(facts: Facts, sent: Count | None, got: Count | None) -> Json:
+    """What -F adds to a stream; null for what the far end did not tell."""
+    file = facts.file
+    if file is None:
+        return {}
+    size = file.size_bytes
+    return {
+        "diskfile": {
+            "sent": sent.bytes if sent else None,
+            "received": got.bytes if got else None,
+            "size": size,
+            "percent_sent": file_percent(sent.bytes, size) if sent else None,
+            "percent_received": file_percent(got.bytes, size) if got else None,
+            "filename": file.name,
+        }
     }
 
 

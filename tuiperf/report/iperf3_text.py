@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from tuiperf import events as ev
 from tuiperf.report import udp_text
 from tuiperf.report.cjson import dump
-from tuiperf.report.facts import Count, Facts, Group, add_known, rate, total
+from tuiperf.report.facts import Count, Facts, Group, add_known, file_percent, rate, total
 from tuiperf.report.units import bitrate, transfer
 from tuiperf.view.rows import escape
 
@@ -269,6 +269,7 @@ class TextReport:
         for each in group.streams:
             name = f"[{each.fd:3d}]"
             lines += self._sender_line(name, group, sent.get(each.stream), 12)
+            lines += self._file_line((sent if group.sends else received).get(each.stream))
             lines += self._out_of_order_line(group, received.get(each.stream))
             lines += self._receiver_line(name, group, received.get(each.stream))
         if self._facts.test.parallel > 1 and group.streams:
@@ -297,6 +298,15 @@ class TextReport:
         if count.packets is not None:
             return [f"{head}{udp_text.columns(count.packets)}receiver"]
         return [f"{head}{'':18}receiver"]
+
+    def _file_line(self, count: Count | None) -> list[str]:
+        """How much of the -F file; iperf3 calls it sent at both ends."""
+        file = self._facts.file
+        if file is None or count is None:
+            return []
+        carried, size = transfer(count.bytes)[:-1], transfer(file.size_bytes)[:-1]
+        percent = file_percent(count.bytes, file.size_bytes)
+        return [f"        Sent {carried} / {size} ({percent}%) of {escape(file.name)}"]
 
     def _out_of_order_line(self, group: Group, count: Count | None) -> list[str]:
         """Only this end's own receivers know; iperf3 calls each of these lines a sum."""
