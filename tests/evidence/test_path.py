@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import cast
 
 import pytest
@@ -228,8 +229,9 @@ def serving(space: Space, answer: bytes | None, *, first: bytes = b"") -> Iterat
             b"SSH-2.0-x\x1b[31m\n",
             False,
             False,
-            "no iperf3 server: it says 'SSH-2.0-x\x1b[31m'",
+            "an SSH server: it says 'SSH-2.0-x\x1b[31m'",
         ),
+        (b"", b"hello\n", False, False, "no iperf3 server: it says 'hello'"),
     ],
 )
 def test_which_server_answers(
@@ -240,6 +242,23 @@ def test_which_server_answers(
     assert (found.state, found.speaks_iperf3, found.busy) == (PortState.OPEN, iperf3, busy)
     assert found.server == words
     assert found.rtt_ms is not None
+
+
+class _Quiet(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *rest: object) -> None:
+        """Say nothing."""
+
+
+def test_a_web_server_waits_for_a_whole_request() -> None:
+    with spaces(1) as (here,):
+        server = here.do(lambda: HTTPServer(("127.0.0.1", 0), _Quiet))
+        thread = threading.Thread(target=server.handle_request, daemon=True)
+        thread.start()
+        found = here.do(lambda: ports.look("127.0.0.1", server.server_port, wait_s=0.3))
+        thread.join(5)
+        server.server_close()
+    assert found.server.startswith("a web server: it says 'HTTP/1.")
+    assert not found.speaks_iperf3
 
 
 def test_refused_and_filtered_and_unreachable() -> None:

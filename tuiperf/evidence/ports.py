@@ -16,6 +16,9 @@ from .gaps import reason
 _PARAM_EXCHANGE, _ACCESS_DENIED = 9, 0xFF
 _COOKIE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _BANNER_BYTES = 64
+_AS_REQUEST = b" / HTTP/1.0\r\n\r\n"
+"""It makes the cookie before it a request line, which a web server refuses in its own words."""
+_KINDS = (("SSH-", "an SSH server"), ("HTTP/", "a web server"), ("220 ", "a mail or FTP server"))
 
 
 class PortState(Enum):
@@ -75,13 +78,15 @@ def _greet(probe: socket.socket, wait_s: float) -> bytes | None:
         return b""
     cookie = "".join(secrets.choice(_COOKIE_CHARACTERS) for _ in range(36)) + "\0"
     probe.settimeout(wait_s)
-    try:
-        probe.sendall(cookie.encode())
-        return probe.recv(_BANNER_BYTES)
-    except TimeoutError:
-        return None
-    except OSError:
-        return b""
+    for question in (cookie.encode(), _AS_REQUEST):
+        try:
+            probe.sendall(question)
+            return probe.recv(_BANNER_BYTES)
+        except TimeoutError:
+            continue
+        except OSError:
+            return b""
+    return None
 
 
 def opened(number: int, rtt_ms: float, answer: bytes | None, *, asked: bool = True) -> Port:
@@ -98,4 +103,5 @@ def opened(number: int, rtt_ms: float, answer: bytes | None, *, asked: bool = Tr
         server = "an iperf3 server, busy with another test"
         return Port(number, PortState.OPEN, server, rtt_ms, speaks_iperf3=True, busy=True)
     first = answer.split(b"\n", 1)[0].decode("ascii", "backslashreplace").strip()
-    return Port(number, PortState.OPEN, f"no iperf3 server: it says '{first[:40]}'", rtt_ms)
+    kind = next((words for begin, words in _KINDS if first.startswith(begin)), "no iperf3 server")
+    return Port(number, PortState.OPEN, f"{kind}: it says '{first[:40]}'", rtt_ms)
