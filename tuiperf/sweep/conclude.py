@@ -20,6 +20,7 @@ SHARED_MOST = 1.12
 """Both together over the faster one alone. Measured 0.99 on one medium, 1.23 where deep queues hold
 acknowledgements back, 1.9 on full duplex."""
 BUSY = 0.85
+HOSTS = frozenset({"slow-reader", "offered-less", "host-limited"})
 CODES = {Level.FINE: 0, Level.LOOK: 1, Level.FAULT: 2, Level.PENDING: 3}
 
 
@@ -84,9 +85,23 @@ def _verdicts(known: Known, held: list[Opinion]) -> tuple[Verdict, ...]:
         for verdict in base.verdicts[1:]
     ]
     findings = [each for each in (known.idle.findings if known.idle else ()) if _counts(each)]
+    firsts = _hosts_first(firsts)
     rest = sorted([*firsts[1:], *signs, *findings], key=lambda verdict: RANK[verdict.level])
     found = _once([*([shared] if shared else []), *firsts[:1], *rest])
     return tuple(found) or (_nothing(known),)
+
+
+def _hosts_first(firsts: list[Verdict]) -> list[Verdict]:
+    """A host that pauses sends and reads in bursts, and these overflow queues the other way."""
+    if len(firsts) > 1 and firsts[1].id in HOSTS and _may_be_bursts(firsts[0]):
+        return firsts[::-1]
+    return firsts
+
+
+def _may_be_bursts(verdict: Verdict) -> bool:
+    """Loss that is not proven to be a line's."""
+    proven = dict(verdict.qualifier).get("kind") == "path-loss"
+    return verdict.id == "lossy" and not (proven and verdict.confidence is Confidence.HIGH)
 
 
 def _counts(finding: Verdict) -> bool:

@@ -27,7 +27,10 @@ FASTER = 1.5  # BBR over cubic; measured 30 and more under random loss, 1.0 to 1
 QUEUE_LEAST_US = 600.0  # what a short queue adds at the median; a rate limiter adds nothing
 DUPLEX_MOST_BPS, DUPLEX_MOST_RTT_US, DUPLEX_LEAST_LOSS = 98e6, 20_000.0, 3e-3
 """Where frames may collide: ports of 10 and 100 Mbit/s nearby, and more loss than a line has."""
-MUCH_LOST = 5e-3  # a queue of the path's own content that overflows loses less under cubic
+MUCH_LOST = {Direction.FORWARD: 5e-3, Direction.REVERSE: 2e-2}
+"""A queue of the path's own content that overflows loses less under cubic; of the far sender the
+losses of the start are counted as well."""
+SURELY_BREAKS = 0.4
 BREAKS = 0.7  # of its goodput alone that a direction keeps beside the other one
 STEADY = 0.1  # runs that differ less are alike
 RUNS = 3
@@ -149,9 +152,7 @@ def _not_yet(view: View) -> Opinion:
 
 
 def _lossy(view: View) -> Opinion:
-    found = _how_it_loses(view)
-    broken = _collisions(view)
-    return broken or found
+    return _collisions(view) or _collisions_there(view) or _how_it_loses(view)
 
 
 def _how_it_loses(view: View) -> Opinion:
@@ -215,7 +216,7 @@ def _collisions(view: View) -> Opinion | None:
     verdict = Verdict(
         id="duplex-mismatch",
         level=Level.FAULT,
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.HIGH if kept < SURELY_BREAKS else Confidence.MEDIUM,
         title="Duplex mismatch",
         short=f"{percent(kept)} beside the other",
         claim=(
@@ -315,7 +316,10 @@ def _no_limit(view: View) -> Opinion:
     """No rule holds: look for a limit of each connection, then for loss that is too rare to see."""
     if view.base.same_host or view.verdict.level is Level.PENDING:
         return view.settled(view.verdict) if view.base.same_host else _not_yet(view)
-    if (view.base.lost_share or 0.0) >= MUCH_LOST:
+    explained = _collisions_there(view)
+    if explained is not None:
+        return explained
+    if (view.base.lost_share or 0.0) >= MUCH_LOST[view.way]:
         return _much_lost(view)
     four = view.parallel()
     growth = view.growth(four)
@@ -335,6 +339,14 @@ def _no_limit(view: View) -> Opinion:
             line_loss(view.verdict, view.words, view.base, growth=growth, faster=faster)
         )
     return view.settled(more_together(view.verdict, view.words, view.base, four))
+
+
+def _collisions_there(view: View) -> Opinion | None:
+    """Frames of the other direction collide with those of this one: that explains both."""
+    other = Direction.REVERSE if view.way is Direction.FORWARD else Direction.FORWARD
+    base = view.known.baseline(other)
+    found = _collisions(View(view.known, other, base)) if base is not None else None
+    return replace(found, way=view.way) if found is not None else None
 
 
 def _much_lost(view: View) -> Opinion:

@@ -15,7 +15,7 @@ from .verdicts import ROLE_OF, level_glyph
 
 BAR_FROM = 92  # cells of width from which each step has a bar
 BAR = 20
-MOST_NAME = 15
+NAME, SHORT_NAME, SHORT_BELOW = 15, 11, 70
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,14 @@ def _rate(row: StepRow) -> float:
     return sum(each.goodput_bps or 0.0 for each in readings)
 
 
+def _name_width(width: int) -> int:
+    return NAME if width >= SHORT_BELOW else SHORT_NAME
+
+
 def _heading(width: int, glyphs: Glyphs) -> Row:
     bar = " " * (BAR + 2) if width >= BAR_FROM else ""
-    lost = f"{pad_left('lost', 10)}" if width >= 70 else ""
-    text = f"  #  {pad('step', MOST_NAME)}   {pad_left('Mbit/s', 9)}{bar}{lost}"
+    lost = f"{pad_left('lost', 10)}" if width >= SHORT_BELOW else ""
+    text = f"  #  {pad('step', _name_width(width))}   {pad_left('Mbit/s', 9)}{bar}{lost}"
     return fit([(f"{text}  {pad_left('RTT ms', 6)}  reading", "label")], width, glyphs)
 
 
@@ -103,14 +107,14 @@ def _step_row(shown: Cells, rate: float, most: float, width: int, glyphs: Glyphs
     glyph = glyphs.running if shown.running else level_glyph(shown.level, glyphs)
     row: Row = [
         (f" {pad_left(shown.number, 2)}  ", "label"),
-        (pad(glyphs.text(shown.name), MOST_NAME, glyphs.ellipsis), "text"),
+        (pad(glyphs.text(shown.name), _name_width(width), glyphs.ellipsis), "text"),
         (f" {pad(arrow_of(shown.way, glyphs), 2)}", "muted"),
         (pad_left(shown.rate, 9, glyphs.ellipsis), "strong"),
     ]
     if width >= BAR_FROM:
         length = round(BAR * rate / most) if most else 0
         row += [("  ", "text"), (pad(glyphs.line * length, BAR), "data")]
-    if width >= 70:
+    if width >= SHORT_BELOW:
         row.append((pad_left(shown.lost, 10), "text"))
     row += [
         (f"  {pad_left(shown.rtt, 6)}  ", "text"),
