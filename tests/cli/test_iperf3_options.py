@@ -126,3 +126,8 @@ def test_a_stream_of_json_is_json() -> None:
     assert (full.json, full.stream, full.full) == (True, True, True)
     notes = parse(["-c", "h", "--json-stream", "-d"]).notes
     assert notes == ("--debug has no effect on JSON output",)
+
+
+def test_the_screen_does_not_show_debugging_and_says_so() -> None:
+    assert parse(["host", "-d"]).notes == ("--debug shows only with -c or -s",)
+    assert parse(["-c", "host", "-d"]).notes == ()

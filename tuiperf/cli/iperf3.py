@@ -118,7 +118,8 @@ class Debug:
     def show(self, event: ev.Event) -> None:
         self._number += 1
         if not isinstance(event, self._hidden):
-            self._printer.lines([f"DEBUG {escape(ev.to_line(event, self._number))}"])
+            line = ev.to_line(event, self._number).replace("\x7f", "\\u007f")  # the rest is ASCII
+            self._printer.lines([f"DEBUG {line}"])
         self._shown.show(event)
 
     def failed(self, error: EngineError) -> None:

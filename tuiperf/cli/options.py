@@ -255,6 +255,8 @@ def _check_family(spec: ClientSpec) -> None:
 def _notes(line: _Line, output: OutputSettings) -> tuple[str, ...]:
     ignored = [f"'{word}' belongs to no option and is ignored" for word in line.words]
     notes = line.notes + ignored
+    if output.debug and "ask.client" not in line.settings and "ask.server" not in line.settings:
+        notes.append("--debug shows only with -c or -s")
     if output.json:
         for option in line.given:
             if option.targets in (("output.unit_format",), ("output.verbose",), ("output.debug",)):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tuiperf import __version__
+from tuiperf.cli.iperf3 import Stream
 from tuiperf.cli.options import OutputSettings
 from tuiperf.cli.page import PlainPage, look_of
 from tuiperf.cli.printer import Printer
+from tuiperf.engine.errors import EngineError
 from tuiperf.engine.measure import system_text
 from tuiperf.events import Failed
 from tuiperf.recording import RecordingError, read_run
@@ -17,6 +19,8 @@ from tuiperf.session import Session, reduce
 def run(path: str, output: OutputSettings, *, ascii_only: bool) -> int:
     """Print a recording; 1 when it cannot be read. Raises UsageError 17."""
     with Printer.open(output.logfile) as printer:
+        if output.stream:
+            return printer.code(_stream(path, printer, output.full))
         if output.json:
             return printer.code(_document(path, printer))
         try:
@@ -35,6 +39,18 @@ def _page(path: str, output: OutputSettings, printer: Printer, ascii_only: bool)
         if printer.gone:
             return
     printer.lines(page.closing())
+
+
+def _stream(path: str, printer: Printer, full: bool) -> int:
+    """Print a line of JSON for each event; the exit code."""
+    shown = Stream(printer, full)
+    try:
+        for event in read_run(path):
+            shown.show(event)
+    except RecordingError as error:
+        shown.failed(EngineError(0, str(error)))
+        return 1
+    return 0
 
 
 def _document(path: str, printer: Printer) -> int:
