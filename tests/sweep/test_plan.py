@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Pretended, list[str], str]] = {
     "no limit found, and all get the same": (
         far(Way(verdict("no-limit-found", LOW), 94e6)),
         ["parallel 4"],
-        "path-full",  # of the other direction, which is surer
+        "path-full",
     ),
     "no limit found, and rare loss": (
         far(Way(verdict("no-limit-found", LOW), 94e6, 3.0, loss=0.0001, bbr=5.0)),

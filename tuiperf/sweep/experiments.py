@@ -292,6 +292,13 @@ def _tcp(
     test = TestSpec(**chosen)  # type: ignore[arg-type]
     limit_bps = known.limits.max_rate_bps
     if limit_bps:
-        each_bps = max(1, limit_bps // test.parallel)
-        test = replace(test, fq_rate_bps=min(test.fq_rate_bps or each_bps, each_bps))
+        test = no_faster(test, limit_bps // test.parallel)
     return Step(kind, way, why, outcomes, test, whole_s + OVERHEAD_S, None, variant)
+
+
+def no_faster(test: TestSpec, each_bps: int) -> TestSpec:
+    """At most this rate for each connection, by pacing; where the far end sends by -b as well, for
+    stock servers do not pace."""
+    each_bps = max(1, min(test.fq_rate_bps or each_bps, each_bps))
+    far_sends = test.reverse or test.bidir
+    return replace(test, fq_rate_bps=each_bps, rate_bps=each_bps if far_sends else 0)

@@ -17,12 +17,22 @@ from tuiperf.session import Direction
 
 from . import experiments
 from .known import Kind, Known, Reading, Step
-from .wording import alike, confirmed, limiter, line_loss, more_together, nothing_passes, too_large
+from .wording import (
+    alike,
+    confirmed,
+    full_for_all,
+    limiter,
+    line_loss,
+    more_together,
+    nothing_passes,
+    too_large,
+)
 
 GROWN = 1.5  # measured: windows and buffers 1.8 to 4, random loss 4 to 6, full paths and limiters
 SAME = 1.2  # 0.93 to 1.08
 STAYS, GOES = 0.5, 0.1  # loss when paced over loss before; measured 0.8 to 1.2, and 0 to 0.03
 STAYS_LEAST = 3  # packets
+PACED_MOST = 0.95  # of the first result; paced at 80 % of it
 FASTER = 1.5  # BBR over cubic; measured 30 and more under random loss, 1.0 to 1.15 at limiters
 QUEUE_LEAST_US = 600.0  # what a short queue adds at the median; a rate limiter adds nothing
 DUPLEX_MOST_BPS, DUPLEX_MOST_RTT_US, DUPLEX_LEAST_LOSS = 98e6, 20_000.0, 3e-3
@@ -185,6 +195,8 @@ def _stays(base: Reading, paced: Reading | None) -> bool | None:
     """True: paced, as much is lost. False: nearly nothing. None: not known."""
     if paced is None or paced.lost_share is None:
         return None
+    if (paced.goodput_bps or 0.0) > PACED_MOST * (base.goodput_bps or 0.0):
+        return None  # the far end did not pace
     before = base.lost_share or 0.0
     if paced.lost_share >= STAYS * before and (paced.lost_packets or 0) >= STAYS_LEAST:
         return True
@@ -326,8 +338,7 @@ def _no_limit(view: View) -> Opinion:
     if four is None or growth is None:
         return view.open("do more connections carry more?", _four(view))
     if growth < SAME:
-        line = f"{four.streams} connections carry {times(growth)} as much: it is what all get"
-        return view.settled(confirmed(view.verdict, line, Confidence.MEDIUM))
+        return view.settled(full_for_all(view.verdict, view.words, view.base, four))
     bbr = view.known.reading(Kind.CONTROL, view.way)
     faster = view.growth(bbr)
     if faster is None or bbr is None:

@@ -27,6 +27,10 @@ NO_SERVER = frozenset({103, 104, 105, 108, 109, 110, 112, 121, 142})
 FIRST_SHARE = {Kind.FORWARD: 0.4, Kind.REVERSE: 0.5}  # of the budget that is left
 HELD_SHARE = 0.9  # of an allowance that is asked for: what is under way comes besides
 TELLS_LEAST_S = 2.5  # a run that its bytes end sooner tells nothing
+LEAST_SHARE = 0.2  # of what it would carry: paced below that it tells too little
+PACED_TO_LAST_S = 4.0
+"""What would use up its bytes sooner is paced to last so long: it then tells what the path carries
+at least."""
 LEAST_BYTES = 200_000
 UDP_LEAST_S = 2
 MAY_SHARE_BPS, MAY_SHARE_RTT_US, MAY_SHARE_APART = 600e6, 30_000.0, 1.2
@@ -80,8 +84,9 @@ def _gravity(held: Opinion) -> tuple[int, int]:
 
 
 def _settled(known: Known) -> bool:
-    held = opinions(known)
-    return any(each.verdict is not None for each in held) and not any(each.wants for each in held)
+    held = [each for each in opinions(known) if each.verdict is not None]
+    pending = any(each.verdict.level is Level.PENDING for each in held if each.verdict)
+    return bool(held) and not pending and not any(each.wants for each in held)
 
 
 def _wanted(known: Known) -> Iterator[Step]:
@@ -224,13 +229,12 @@ def _tcp_within(step: Step, known: Known) -> tuple[Step | None, str]:
         about = int(expected_bps / 8 * last_s) or None
         return replace(step, most_bytes=about), ""
     allowed = int(FIRST_SHARE.get(step.kind, 1.0) * _left_bytes(known))
-    once_bps = expected_bps / (test.parallel if step.kind is Kind.PARALLEL else 1)
-    needed = max(LEAST_BYTES, once_bps / 8 * min(TELLS_LEAST_S, last_s))
-    if allowed < needed:
+    if allowed < max(LEAST_BYTES, LEAST_SHARE * expected_bps / 8 * min(TELLS_LEAST_S, last_s)):
         return None, "budget"
     each_way = 2 if test.bidir else 1
     held = max(1, int(HELD_SHARE * allowed / each_way))
-    capped = replace(test, time_s=0, omit_s=0, total_bytes=held)
+    each_bps = int(held * 8 / min(PACED_TO_LAST_S, last_s) / test.parallel)
+    capped = experiments.no_faster(replace(test, time_s=0, omit_s=0, total_bytes=held), each_bps)
     return replace(step, test=capped, most_bytes=allowed), ""
 
 

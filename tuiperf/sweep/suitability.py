@@ -48,7 +48,8 @@ class _Path:
 
 def uses(known: Known, first: Verdict) -> tuple[Use, ...]:
     """Bulk transfer, backup, video call and voice; () while nothing was measured."""
-    readings = [each for way in Direction if (each := known.baseline(way)) is not None]
+    found = [known.baseline(way) for way in Direction]
+    readings = [each for each in found if each is not None and each.goodput_bps is not None]
     if not readings:
         return ()
     path = _path(known, readings)

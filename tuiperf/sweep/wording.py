@@ -9,6 +9,7 @@ from tuiperf.rules.verdict import Confidence, Level, Verdict
 
 from .known import Reading
 
+HOST_BUSY = 0.7  # of a core
 FAULT_SHARE = 2e-4  # of the packets lost on a line: cubic keeps a quarter of 1 Gbit/s at 20 ms
 
 
@@ -170,6 +171,24 @@ def _limiter_advice(limited: bool, carried_bps: float) -> tuple[str, ...]:
     return (
         "give that port a queue of at least the path's content, bandwidth times delay",
         "let the sender pace: BBR, or fq (as root: tc qdisc replace dev DEV root fq)",
+    )
+
+
+def full_for_all(verdict: Verdict, words: str, base: Reading, four: Reading) -> Verdict:
+    """No rule names a limit, and several connections get no more than one: it is all's."""
+    growth = (four.goodput_bps or 0.0) / (base.goodput_bps or 1.0)
+    line = f"{four.streams} connections carry {times(growth)} as much: it is what all get together"
+    if max(base.busy_share, base.far_busy_share) >= HOST_BUSY:
+        return confirmed(verdict, line, Confidence.MEDIUM)
+    return replace(
+        verdict,
+        id="path-full",
+        level=Level.FINE,
+        confidence=Confidence.MEDIUM,
+        title="Path is full",
+        short=rate(base.goodput_bps or 0.0),
+        claim=f"{words}: the path carries all it can, {rate(base.goodput_bps or 0.0)}.",
+        because=(*verdict.because, line),
     )
 
 

@@ -153,7 +153,9 @@ def result_of(row: Row) -> list[str]:
 
 def _told(reading: Reading, several: bool) -> str:
     arrow = {Direction.FORWARD: "→ ", Direction.REVERSE: "← "}[reading.way] if several else ""
-    parts = [f"{arrow}{rate(reading.goodput_bps or 0.0)}"]
+    if reading.goodput_bps is None:
+        return f"{arrow}too short to tell"
+    parts = [f"{arrow}{rate(reading.goodput_bps)}"]
     if reading.lost_share is not None:
         what = "lost" if reading.jitter_s is not None else "sent again"
         parts.append(f"{percent(reading.lost_share)} {what}")
