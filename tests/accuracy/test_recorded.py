@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.accuracy import record
@@ -58,3 +60,31 @@ def test_live_verdicts_do_not_flap() -> None:
     runs = [run for _, run in carried("profiles")]
     flapping = [run.name for run in runs if comes_back(run)]
     assert len(flapping) <= 0.04 * len(runs), flapping
+
+
+KINDS = {
+    "path-loss": {"lossy", "bursty-loss", "lossy-reverse", "duplex-mismatch", "collisions"},
+    "policed": {"policed"},
+    "shallow-queue": {"shallow-queue"},
+}
+
+
+def test_a_kind_of_loss_is_said_only_where_it_is_so(outcomes: list[Outcome]) -> None:
+    kinds = [(dict(o.first.qualifier).get("kind"), o.case) for o in outcomes]
+    told = [(kind, case) for kind, case in kinds if kind in KINDS]
+    assert {kind for kind, _ in told} == set(KINDS)
+    wrong = [(kind, case.name) for kind, case in told if case.cause not in KINDS[str(kind)]]
+    assert len(wrong) <= 0.02 * len(told), wrong
+
+
+def test_after_the_end_nothing_is_said_to_be_known_later(outcomes: list[Outcome]) -> None:
+    told = [verdict for each in outcomes for verdict in each.verdicts]
+    words = [f"{v.title} {v.short} {v.claim} {' '.join(v.because)}" for v in told]
+    late = [text for text in words if re.search(r"tell yet|reached yet|so far|data to judge", text)]
+    assert not late
+
+
+def test_a_rate_that_is_not_the_whole_runs_is_explained(outcomes: list[Outcome]) -> None:
+    told = [v for each in outcomes for v in each.verdicts if v.id == "path-full"]
+    explained = [v for v in told if any("the whole run's is" in line for line in v.because)]
+    assert 0.1 * len(told) < len(explained) < len(told)

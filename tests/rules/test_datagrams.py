@@ -27,7 +27,7 @@ def first(losses: Losses, *, ended: bool = True, seconds: int = 5, **test: Any) 
 def test_what_was_offered_arrives() -> None:
     verdict = first(Losses())
     assert (verdict.id, verdict.level) == ("offered-less", Level.FINE)
-    assert verdict.short == "10.0 Mbit/s, 0 %"
+    assert verdict.short == "10.0 Mbit/s, all there"
     assert "-b" in verdict.next[0]
 
 
@@ -49,7 +49,7 @@ def test_a_little_loss_is_worth_a_look() -> None:
 
 def test_this_host_loses() -> None:
     verdict = first(Losses(lost=100, host_dropped=90))
-    assert (verdict.id, dict(verdict.qualifier)) == ("host-limited", {"side": "receiver"})
+    assert (verdict.id, dict(verdict.qualifier)) == ("udp-host-drops", {"side": "receiver"})
     assert verdict.short == "about 450 datagrams"
 
 

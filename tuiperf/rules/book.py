@@ -17,6 +17,7 @@ from . import (
     delay,
     handshake,
     lines,
+    local,
     loss,
     order,
     pace,
@@ -28,6 +29,7 @@ from . import (
     window,
 )
 from .facts import Facts, derive
+from .quantities import rate
 from .verdict import Confidence, Level, Verdict
 
 Rule = Callable[[Facts], Verdict | None]
@@ -39,6 +41,8 @@ LIMITS: tuple[Rule, ...] = (
     pace.unknown_stack,
     stops.outage,
     path.host_limited,
+    local.drops,
+    local.no_time,
     pace.ramping,
     pace.offered_less,
     path.slow_reader,
@@ -83,6 +87,8 @@ NOT_BESIDE = {
 }
 """Signs that the limit itself explains."""
 
+WHOLE_DIFFERS = 0.02  # the whole run's mean and the steady part's, from which on both are told
+
 _RANK = {Level.FAULT: 0, Level.LOOK: 1, Level.FINE: 2, Level.PENDING: 3}
 
 
@@ -120,6 +126,7 @@ def diagnosis(session: Session) -> dict[str, Any]:
 def _of_direction(facts: Facts) -> list[Verdict]:
     """What limits one direction and what else is true of it, the more important one first."""
     rule, limit = next((rule, told) for rule in LIMITS if (told := rule(facts)) is not None)
+    limit = _beside_the_whole(limit, facts)
     if rule is pace.ramping and facts.over and (varies := delay.jitter(facts)) is not None:
         return [varies, limit]  # cubic takes jitter for a queue and leaves its quick start
     waits = limit.level is Level.PENDING and rule is not path.unclear
@@ -136,6 +143,21 @@ def _of_direction(facts: Facts) -> list[Verdict]:
         return sure or [limit]
     ahead = limit.id in HEALTHY and found and _RANK[found[0].level] <= _RANK[limit.level]
     return [found[0], limit, *found[1:]] if ahead else [limit, *found]
+
+
+def _beside_the_whole(verdict: Verdict, facts: Facts) -> Verdict:
+    """Where a verdict tells the rate of the steady part, say why the run's own mean is another."""
+    steady_bps, whole_bps = facts.goodput_bps, facts.whole_bps
+    if not steady_bps or not whole_bps or abs(whole_bps / steady_bps - 1) < WHOLE_DIFFERS:
+        return verdict
+    if rate(steady_bps) not in verdict.claim:
+        return verdict
+    start_s = facts.elapsed_s - facts.steady_s
+    line = (
+        f"{rate(steady_bps)} is the mean without the first {start_s:.1f} s, in which TCP starts; "
+        f"the whole run's is {rate(whole_bps)}"
+    )
+    return replace(verdict, because=(*verdict.because, line))
 
 
 def _of_datagrams(session: Session) -> list[Verdict]:
@@ -164,6 +186,6 @@ def _nothing_yet(session: Session) -> Verdict:
         claim=(
             "Cannot tell: no data was seen in this run."
             if over
-            else "Cannot tell yet; missing: data to judge."
+            else "Cannot tell yet; missing: the first data."
         ),
     )

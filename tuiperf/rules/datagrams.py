@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tuiperf.session import Datagrams, Direction, Session, datagrams, headline
 
+from . import host
 from .quantities import percent, rate
 from .verdict import Confidence, Level, Verdict
 
@@ -28,9 +29,11 @@ def judge(session: Session, direction: Direction) -> Verdict:
     arrived_bps = result.goodput_bps or 0.0
     if found.lost_share < FEW:
         return _all_there(words, found, arrived_bps)
-    dropped = found.host_dropped or 0
-    if found.lost and dropped >= MOST_OF_IT * found.lost:
-        return _host_drops(words, found, dropped)
+    here_sends = (direction is Direction.FORWARD) == (session.role == "client")
+    side = "sender" if here_sends else "receiver"
+    where = _dropped_here(session, found, side)
+    if found.lost and sum(count for _, count in where) >= MOST_OF_IT * found.lost:
+        return _host_drops(words, found, side, where)
     return _lost(words, found, arrived_bps, offered_bps)
 
 
@@ -79,34 +82,60 @@ def _all_there(words: str, found: Datagrams, arrived_bps: float) -> Verdict:
         level=Level.FINE,
         confidence=Confidence.HIGH,
         title="Rate as offered",
-        short=f"{rate(arrived_bps)}, {percent(found.lost_share or 0.0)}",
+        short=_few_lost(found, arrived_bps),
         claim=f"{words}: the path carries the rate that was offered; it may carry more.",
         because=(_counted(found), *_order(found)),
         next=("a higher -b shows where it begins to lose",),
     )
 
 
-def _host_drops(words: str, found: Datagrams, dropped: int) -> Verdict:
+def _few_lost(found: Datagrams, arrived_bps: float) -> str:
+    if found.lost:
+        return f"{percent(found.lost_share or 0.0)} lost"
+    return f"{rate(arrived_bps)}, all there"
+
+
+def _dropped_here(session: Session, found: Datagrams, side: str) -> tuple[tuple[str, int], ...]:
+    """What this host dropped: its socket tells best, the host's counters where it cannot."""
+    kernel = host.drops(session, host.UDP_DROPS[side])
+    if side == "sender" or found.host_dropped is None:
+        return kernel
+    socket = ("from this test's own sockets (SK_MEMINFO_DROPS)", found.host_dropped)
+    return (socket, *(each for each in kernel if "socket" not in each[0]))
+
+
+_CLAIMS = {
+    "receiver": "the datagrams arrived, and this host dropped them before the receiver read them",
+    "sender": "this host dropped the datagrams before they left it",
+}
+_ADVICE = {
+    "receiver": (
+        "-w 8M asks for a larger buffer (net.core.rmem_max allows it or not)",
+        "a lower -b, or a host with a free core",
+    ),
+    "sender": (
+        "a lower -b: this host's device or its queue carries no more",
+        "look: tc -s qdisc show",
+    ),
+}
+
+
+def _host_drops(
+    words: str, found: Datagrams, side: str, where: tuple[tuple[str, int], ...]
+) -> Verdict:
     return Verdict(
-        id="host-limited",
+        id="udp-host-drops",
         level=Level.FAULT,
-        confidence=Confidence.HIGH,
+        confidence=Confidence.HIGH if "SK_MEMINFO" in where[0][0] else Confidence.MEDIUM,
         title="This host drops",
-        short=f"about {dropped} datagrams",
-        claim=(
-            f"{words}: the datagrams arrived, and this host dropped them: its receive buffer "
-            "was full while the receiver waited for a core."
-        ),
+        short=f"about {sum(count for _, count in where)} datagrams",
+        claim=f"{words}: {_CLAIMS[side]}.",
         because=(
-            f"about {dropped} of {found.lost} lost datagrams were dropped here "
-            "(SK_MEMINFO_DROPS of the socket)",
+            *(f"about {n} of {found.lost} lost datagrams were dropped {at}" for at, n in where),
             _counted(found),
         ),
-        next=(
-            "-w 8M asks for a larger buffer (net.core.rmem_max allows it or not)",
-            "a lower -b, or a host with a free core",
-        ),
-        qualifier=(("side", "receiver"),),
+        next=_ADVICE[side],
+        qualifier=(("side", side),),
     )
 
 

@@ -107,6 +107,12 @@ class Facts:
     link_class: str | None
     link_damage: tuple[tuple[str, int], ...]  # its error counters that grew, and by how much
 
+    received_drops: tuple[tuple[str, int], ...]  # where this host lost packets, and how many
+    sent_drops: tuple[tuple[str, int], ...]
+    squeezed: int | None  # times a core had no time left for what it had received
+    steal_share: float | None  # of its time, the core that the hypervisor kept waiting most
+    softirq_share: float | None  # of its time, the core busiest with packets, what was stolen added
+
     congestion: str | None  # of the sender
     window_asked_bytes: int  # -w
     send_buffer_bytes: float | None  # what a buffer set with -w can keep in flight here

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
+from tuiperf import events as ev
 from tuiperf.session import Session
 
 DAMAGE = (
@@ -14,6 +17,22 @@ DAMAGE = (
 )
 """Counters that only a bad cable, a bad port or half duplex lets grow (statistics.rst)."""
 LARGEST_MBPS = 10_000_000
+RECEIVED_DROPS = (
+    ("softnet.dropped", "in a core's receive backlog (softnet_stat, dropped)"),
+    ("device.rx_dropped", "by the device or its driver (rx_dropped)"),
+    ("tcp.TCPRcvQDrop", "in full socket queues (TcpExt TCPRcvQDrop)"),
+)
+SENT_DROPS = (("device.tx_dropped", "in the queue before the device (tx_dropped)"),)
+UDP_DROPS = {
+    "receiver": (
+        ("udp.RcvbufErrors", "in full socket buffers (Udp RcvbufErrors)"),
+        *RECEIVED_DROPS[:2],
+    ),
+    "sender": (("udp.SndbufErrors", "in full socket buffers (Udp SndbufErrors)"), *SENT_DROPS),
+}
+"""Counters of packets that this host itself loses, of the whole host: a share of what is missing is
+put down to them only where they make up most of it."""
+CORES_MOST = 1024
 
 
 def of(session: Session) -> dict[str, Any]:
@@ -31,7 +50,40 @@ def of(session: Session) -> dict[str, Any]:
         "link_duplex": _text(_link(session, "duplex")) if physical else None,
         "link_class": _text(_link(session, "class")),
         "link_damage": tuple((words, count) for words, count in damage if count),
+        "received_drops": drops(session, RECEIVED_DROPS),
+        "sent_drops": drops(session, SENT_DROPS),
+        "squeezed": grown(session, "softnet.squeezed"),
+        "steal_share": core_share(session, ("steal_s",)),
+        "softirq_share": core_share(session, ("softirq_s", "steal_s")),
     }
+
+
+def drops(session: Session, names: Sequence[tuple[str, str]]) -> tuple[tuple[str, int], ...]:
+    """Where this host lost packets during the test, and how many; () when nowhere or not known."""
+    found = [(words, grown(session, name) or 0) for name, words in names]
+    return tuple((words, count) for words, count in found if count)
+
+
+def core_share(session: Session, kinds: Sequence[str]) -> float | None:
+    """The largest share of its time that any one core spent on these, None while not known."""
+    begin, end = session.host_facts.get("begin"), session.host_facts.get("end")
+    if begin is None or end is None or end.t_s <= begin.t_s:
+        return None
+    shares = []
+    for core in range(CORES_MOST):
+        names = [f"core{core}.{kind}" for kind in kinds]
+        if not any(name in end.counters for name in names):
+            break
+        known = [_seconds(end, name) - _seconds(begin, name) for name in names]
+        shares.append(sum(known) / (end.t_s - begin.t_s))
+    return min(1.0, max(0.0, *shares)) if shares else None
+
+
+def _seconds(facts: ev.HostFacts, name: str) -> float:
+    value = facts.counters.get(name)
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not isfinite(value):
+        return 0.0
+    return float(value)
 
 
 def grown(session: Session, name: str) -> int | None:

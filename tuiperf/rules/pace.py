@@ -34,12 +34,12 @@ def too_early(facts: Facts) -> Verdict | None:
         id="cannot-tell",
         level=Level.PENDING,
         confidence=Confidence.HIGH,
-        title="Cannot tell yet",
+        title="Cannot tell" if facts.over else "Cannot tell yet",
         short=f"needs {missing}",
-        claim=f"{facts.words}: cannot tell yet; missing: {missing}.",
+        claim=f"{facts.words}: cannot tell{'' if facts.over else ' yet'}; missing: {missing}.",
         because=(
-            f"{facts.steady_s:.1f} s of steady data so far; {wanted_s:.1f} s are needed "
-            f"at {milliseconds(facts.min_rtt_us or 0.0)} of RTT",
+            f"{facts.steady_s:.1f} s of steady data{'' if facts.over else ' so far'}; "
+            f"{wanted_s:.1f} s are needed at {milliseconds(facts.min_rtt_us or 0.0)} of RTT",
         ),
         next=step,
     )

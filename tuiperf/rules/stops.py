@@ -143,6 +143,13 @@ def black_hole(facts: Facts) -> Verdict | None:
     )
 
 
+def _missing(facts: Facts) -> str:
+    """What would tell a black hole from a path or a host that is down."""
+    if facts.here_sends:
+        return f"missing: {SILENT_TIMEOUTS} retransmission timeouts, which would name the size"
+    return "missing: whether the far sender sends it again and again, which it tells at the end"
+
+
 def silent(facts: Facts) -> Verdict | None:
     """Nothing gets through, and it cannot be told yet why."""
     if facts.goodput_bps is None or facts.goodput_bps > 0:
@@ -162,7 +169,7 @@ def silent(facts: Facts) -> Verdict | None:
             f"{facts.words}: data flowed and then stopped for good."
             if stopped
             else f"{facts.words}: the connection stands but no data gets through; "
-            "missing: data to judge."
+            f"{_missing(facts)}."
         ),
         because=tuple(because),
         next=(f"try -M {SAFE_MSS_BYTES}: if that works, large packets get lost on the path (MTU)",),

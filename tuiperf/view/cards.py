@@ -38,7 +38,7 @@ _NOTE_WIDTH = 20
 _CONCERNS = {
     "rtt": ("bufferbloat", "queue", "rtt", "jitter"),
     "retransmits": ("loss", "lossy", "retrans", "policer", "reorder"),
-    "lost": ("loss", "host-limited"),
+    "lost": ("loss", "host-limited", "udp-host-drops"),
     "jitter": ("jitter",),
     "late": ("reorder",),
     "cwnd": ("window", "sndbuf", "buffer", "cwnd"),
