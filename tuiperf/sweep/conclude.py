@@ -132,7 +132,10 @@ def _once(verdicts: list[Verdict]) -> list[Verdict]:
 
 def _nothing(known: Known) -> Verdict:
     failed = [each for each in known.done if each.outcome == "failed"]
+    begun = any(each.step.test for each in known.done)
     problem = failed[-1].problem if failed else "nothing was measured"
+    if not begun:
+        problem = "the first test is not over yet"
     return Verdict(
         id="cannot-tell",
         level=Level.PENDING,

@@ -162,7 +162,15 @@ def _not_yet(view: View) -> Opinion:
 
 
 def _lossy(view: View) -> Opinion:
-    return _collisions(view) or _collisions_there(view) or _how_it_loses(view)
+    explained = _collisions(view) or _collisions_there(view)
+    if explained is not None:
+        return explained
+    found = _how_it_loses(view)
+    ask = experiments.both_ways(view.known)
+    if found.settled and _may_collide(view) and not view.known.tried(ask):
+        opened = view.open("do frames of the two directions collide?", ask)
+        return replace(opened, verdict=found.verdict)
+    return found
 
 
 def _how_it_loses(view: View) -> Opinion:
@@ -182,11 +190,7 @@ def _how_it_loses(view: View) -> Opinion:
         kind = _limiter_kind(four, growth)
         if kind == "path-loss":
             return view.settled(line_loss(view.verdict, view.words, base, growth=growth))
-        verdict = limiter(view.verdict, view.words, base, four, kind=kind, paced=paced)
-        question = "do the two directions hurt each other?"
-        if _may_collide(view) and not known.tried(experiments.both_ways(known)):
-            return replace(view.open(question, experiments.both_ways(known)), verdict=verdict)
-        return view.settled(verdict)
+        return view.settled(limiter(view.verdict, view.words, base, four, kind=kind, paced=paced))
     asks.append(experiments.control(known, way))
     return view.open("does the line lose packets, or a queue, or a rate limiter?", *asks)
 
@@ -362,10 +366,9 @@ def _collisions_there(view: View) -> Opinion | None:
 
 def _much_lost(view: View) -> Opinion:
     """So much is lost that it must be the reason, though a queue was there too."""
-    if _may_collide(view):
-        ask = experiments.both_ways(view.known)
-        if not view.known.tried(ask):
-            return view.open("do frames of the two directions collide?", ask)
+    ask = experiments.both_ways(view.known)
+    if _may_collide(view) and not view.known.tried(ask):
+        return view.open("do frames of the two directions collide?", ask)
     return _lossy(view)
 
 
