@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from tuiperf.evidence.gaps import Gaps
 from tuiperf.evidence.interfaces import Interface, by_name
 from tuiperf.evidence.netlink import attribute, generic, nest
 from tuiperf.evidence.rates import RateSampler
+from tuiperf.evidence.signs import Errors
 from tuiperf.evidence.watch import Change, State, Watch, changes
 
 BEFORE = State(CARD, LinkModes(True, 1000, "full"), Counts(1.0, nic=QUIET))
@@ -58,8 +59,11 @@ def test_speed_duplex_and_negotiation() -> None:
 def test_counters_that_rise() -> None:
     counts = Counts(2.5, nic={**QUIET, "rx_crc_errors": 42})
     assert told(replace(BEFORE, counts=counts)) == [
-        ("rx_crc_errors", "fault", "42 damaged frames (CRC) in 1.5 s")
+        ("damaged", "fault", "42 damaged frames (CRC) in 1.5 s")
     ]
+    before = replace(BEFORE, counts=Counts(1.0, nic=QUIET, driver={"rx_symbol_err_phy": 3}))
+    after = replace(BEFORE, counts=Counts(2.0, nic=QUIET, driver={"rx_symbol_err_phy": 8}))
+    assert [each.text for each in changes(before, after, 7.0)] == ["5 symbol errors in 1.0 s"]
 
 
 def test_switched_off_renumbered_and_gone() -> None:
@@ -268,5 +272,5 @@ def test_the_parent_of_a_process(stat: str, parent: int) -> None:
     assert cable_test.parent_of(stat) == parent
 
 
-def test_what_is_watched_are_counters_that_the_kernel_has() -> None:
-    assert {name for name, _ in watch.WATCHED} <= set(interfaces.COUNTERS)
+def test_what_is_watched_are_signs_that_are_counted() -> None:
+    assert {name for name, _ in watch.WATCHED} <= {each.name for each in fields(Errors)}

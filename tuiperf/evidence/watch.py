@@ -20,16 +20,20 @@ from .gaps import Gaps
 from .interfaces import LINK_GROUP, RTM_DELLINK, RTM_NEWLINK, Interface
 from .netlink import Message
 from .netlink_socket import NETLINK_ROUTE, Generic, Netlink
+from .signs import errors
 
 INTERVAL_S = 1.0
 
 WATCHED = (
-    ("rx_crc_errors", "damaged frames (CRC)"),
-    ("rx_frame_errors", "misaligned frames"),
-    ("rx_missed_errors", "frames that this host had no room for"),
-    ("tx_carrier_errors", "losses of the carrier while sending"),
-    ("tx_window_errors", "late collisions"),
+    ("damaged", "damaged frames (CRC)"),
+    ("misaligned", "misaligned frames"),
+    ("symbols", "symbol errors"),
+    ("uncorrectable", "blocks that could not be corrected (FEC)"),
+    ("missed", "frames that this host had no room for"),
+    ("lost_carrier", "losses of the carrier while sending"),
+    ("late_collisions", "late collisions"),
 )
+"""The signs that are told of when they rise, and what they count."""
 
 
 @dataclass(frozen=True)
@@ -165,9 +169,10 @@ def changes(before: State, after: State, time_s: float) -> list[Change]:
     if old.mtu_bytes != new.mtu_bytes:
         tell("mtu", "look", f"MTU {old.mtu_bytes} → {new.mtu_bytes}")
     window = counters.difference(before.counts, after.counts)
-    for name, words in WATCHED:
-        if window.nic.get(name):
-            tell(name, "fault", f"{window.nic[name]} {words} in {window.seconds:.1f} s")
+    rising = errors(window)
+    for name, words in WATCHED if rising else ():
+        if count := getattr(rising, name):
+            tell(name, "fault", f"{count} {words} in {window.seconds:.1f} s")
     return found
 
 

@@ -9,10 +9,11 @@ from tuiperf.evidence import link_modes
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.interfaces import Interface
 from tuiperf.evidence.link import DeviceClass, members_down
+from tuiperf.evidence.signs import Errors, errors
 
 from . import expectation
 from .expectation import speed
-from .link_signs import Errors, errors, is_cable, is_up, name
+from .link_signs import is_cable, is_up, name
 from .verdict import Confidence, Level, Verdict
 
 ERROR_RATE_COPPER = 1e-10

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuiperf.evidence.counters import Counts
+from tuiperf.evidence.signs import Errors, errors
 
 from .expectation import speed
-from .link_signs import Errors, errors
 from .verdict import Level
 
 POWER_LEAST_DB = 0.5

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.kernel import WINDOW_SHARE, bdp_bytes
 from tuiperf.evidence.link import DeviceClass
+from tuiperf.evidence.signs import errors
 
 from .expectation import speed
-from .link_signs import errors, is_cable, name
+from .link_signs import is_cable, name
 from .quantities import line_rate, percent, size
 from .verdict import Confidence, Level, Verdict
 

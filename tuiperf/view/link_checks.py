@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tuiperf.evidence import link_modes
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.link import DeviceClass
+from tuiperf.evidence.signs import errors
 from tuiperf.rules.expectation import speed
-from tuiperf.rules.link_signs import errors
 from tuiperf.rules.verdict import Level, Verdict
 
 from . import link_unjudged
