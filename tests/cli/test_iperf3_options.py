@@ -131,3 +131,13 @@ def test_a_stream_of_json_is_json() -> None:
 def test_the_screen_does_not_show_debugging_and_says_so() -> None:
     assert parse(["host", "-d"]).notes == ("--debug shows only with -c or -s",)
     assert parse(["-c", "host", "-d"]).notes == ()
+
+
+def test_sctp_and_what_belongs_to_it() -> None:
+    spec = client("--sctp --nstreams 2K -X 127.0.0.1 --xbind 127.0.0.2")
+    assert (spec.test.protocol, spec.test.block_bytes) == ("sctp", 65536)
+    assert (spec.sctp_streams, spec.sctp_addresses) == (2048, "127.0.0.1,127.0.0.2")
+    assert client("--sctp -l 1000").test.block_bytes == 1000
+    with pytest.raises(UsageError) as caught:
+        client("--sctp --nstreams 1M")
+    assert caught.value.code == 138

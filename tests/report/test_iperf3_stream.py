@@ -105,3 +105,10 @@ def test_a_files_figures_stand_between_sender_and_receiver() -> None:
         "percent_received",
         "filename",
     ]
+
+
+def test_sctp_has_no_members_of_tcp() -> None:
+    document = document_of(Made(protocol="sctp", block_bytes=65536).whole())
+    assert document["start"]["test_start"]["protocol"] == "SCTP"
+    assert not {"tcp_mss", "tcp_mss_default"} & set(document["start"])
+    assert set(document["end"]["streams"][0]) == {"sender", "receiver"}

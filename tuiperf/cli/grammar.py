@@ -37,6 +37,7 @@ class Option:
     optional: bool = False
     own: bool = False  # iperf3 does not have it
     missing: str = ""
+    repeats: bool = False  # given again, it adds to a text with commas
 
     @property
     def name(self) -> str:
@@ -71,7 +72,6 @@ def _missing(names: str, role: str, why: str, argument: str = "", optional: bool
 
 
 BYTES, RATES = values.amount(1024), values.amount(1000)
-_NO_SCTP = "it measures TCP and UDP"
 _NO_AUTH = "it has no authentication"
 
 ROLES = Group(
@@ -287,6 +287,21 @@ TCP = Group(
             "MPTCP where both ends have it",
             value=(True, True),
         ),
+        _client("--sctp", "test.protocol", "SCTP, where the kernel has it", value="sctp"),
+        _client(
+            "--nstreams",
+            "client.sctp_streams",
+            "streams in an SCTP association",
+            argument="N",
+            read=BYTES,
+        ),
+        _client(
+            "-X --xbind",
+            "client.sctp_addresses",
+            "our addresses for SCTP, once for each",
+            argument="NAME",
+            repeats=True,
+        ),
         _client("-Z --zerocopy", "test.zerocopy", "lend pages, do not copy: we always do"),
         _client("--copy", "test.copy_payload", "copy what is sent, as iperf3 does", own=True),
         _client("--skip-rx-copy", "test.skip_rx_copy", "the receiver throws the data away unread"),
@@ -382,9 +397,6 @@ OUTPUT = Group(
 NOT_YET = Group(
     "Known, but not in this version",
     (
-        _missing("--sctp", "client", _NO_SCTP),
-        _missing("-X --xbind", "client", _NO_SCTP, "NAME"),
-        _missing("--nstreams", "client", _NO_SCTP, "N"),
         _missing("-D --daemon", "server", "let the system's service manager keep it running"),
         _missing("--server-bitrate-limit", "server", "it limits no client's rate", "RATE[/S]"),
         _missing("--rsa-private-key-path", "server", _NO_AUTH, "FILE"),

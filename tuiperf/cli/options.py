@@ -13,7 +13,13 @@ from tuiperf.cli.scan import scan
 from tuiperf.cli.values import UsageError
 from tuiperf.engine.errors import EngineError, describe
 from tuiperf.engine.own_end import NO_CORE
-from tuiperf.engine.spec import DEFAULT_UDP_RATE_BPS, ClientSpec, ServerSpec, TestSpec
+from tuiperf.engine.spec import (
+    DEFAULT_UDP_RATE_BPS,
+    SCTP_BLOCK_BYTES,
+    ClientSpec,
+    ServerSpec,
+    TestSpec,
+)
 
 __all__ = ["OPTIONS", "Invocation", "OutputSettings", "UsageError", "parse"]
 
@@ -107,6 +113,8 @@ def _take_apart(argv: Sequence[str]) -> _Line:
         if option.missing:
             continue
         value = option.value if argument is None else option.read(argument)
+        if option.repeats and option.targets[0] in line.settings:
+            value = f"{line.settings[option.targets[0]]},{value}"
         many = value if len(option.targets) > 1 else (value,)
         line.settings.update(zip(option.targets, many, strict=True))
         if option.targets[0] in ("ask.help", "ask.version"):
@@ -236,6 +244,8 @@ def _test(line: _Line) -> TestSpec:
         del chosen["block_bytes"]
     if chosen.get("protocol") == "udp":
         chosen = {"rate_bps": DEFAULT_UDP_RATE_BPS, "block_bytes": 0, **chosen}
+    if chosen.get("protocol") == "sctp":
+        chosen.setdefault("block_bytes", SCTP_BLOCK_BYTES)
     return TestSpec(**chosen)
 
 

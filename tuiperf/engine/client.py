@@ -21,7 +21,7 @@ from tuiperf.events import (
     ServerOutput,
 )
 
-from . import cores, disk_file, protocol, results, tcp_info, udp_notes, udp_socket
+from . import cores, disk_file, protocol, results, sctp, tcp_info, udp_notes, udp_socket
 from .control import ControlSocket, KeepAlive
 from .errors import EngineError, os_words
 from .lookup import look_up
@@ -171,6 +171,8 @@ class _ClientRun:
     def _check_own_end(self) -> None:
         """What this end is to do for itself must be possible before the server hears of us."""
         spec = self.spec
+        if spec.test.protocol == "sctp":
+            sctp.check()
         if spec.core != NO_CORE:
             cores.check(spec.core)
         if spec.file:
@@ -568,7 +570,10 @@ class _ClientRun:
             timeout_s=DATA_CONNECT_TIMEOUT_S,
             local=LocalEnd(spec.bind_host, spec.bind_device, port),
             options=tcp_options(self.test)._replace(
-                user_timeout_ms=spec.snd_timeout_ms, flow_label=self.test.flow_label
+                user_timeout_ms=spec.snd_timeout_ms,
+                flow_label=self.test.flow_label,
+                sctp_streams=spec.sctp_streams,
+                sctp_addresses=tuple(filter(None, spec.sctp_addresses.split(","))),
             ),
             check=self._watch_control,
         )

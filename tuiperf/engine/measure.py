@@ -146,6 +146,7 @@ def tcp_options(spec: TestSpec) -> TcpOptions:
         max_pacing_bps=spec.fq_rate_bps,
         tos=spec.tos,
         mptcp=spec.mptcp,
+        sctp=spec.protocol == "sctp",
     )
 
 
@@ -269,7 +270,8 @@ class Measurement:
             burst_blocks=spec.burst_blocks,
             skip_rx_copy=spec.skip_rx_copy,
             repeating_payload=spec.repeating_payload,
-            copy=spec.copy_payload and not spec.zerocopy,
+            copy=(spec.copy_payload and not spec.zerocopy) or spec.protocol == "sctp",
+            messages=spec.protocol == "sctp",
             file=file,
         )
         try:

@@ -12,7 +12,7 @@ import socket
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar, Optional, Union
 
 from tuiperf.events import (
     Agreed,
@@ -30,8 +30,9 @@ from . import cores, disk_file, protocol, results
 from .control import ControlSocket, KeepAlive, check_keep_alive
 from .errors import EngineError, os_words
 from .listener import Listener
-from .measure import Clock, Emit, Measurement, system_text, udp_options
+from .measure import Clock, Emit, Measurement, system_text, tcp_options, udp_options
 from .own_end import NO_CORE, OwnEnd
+from .sctp_door import SctpDoor
 from .sockets import (
     LocalEnd,
     address_text,
@@ -157,7 +158,7 @@ class _Server:
             poll.register(leaving.control, leaving.control.poll_events)
         if self._test:
             poll.register(self._test.control, self._test.control.poll_events)
-            for sock in self._test.udp_sockets:
+            for sock in self._test.door_sockets:
                 poll.register(sock, select.POLLIN)
         wait_s = max(0.0, self._next_due_s() - time.monotonic())
         ready = {fd for fd, _ in poll.poll(wait_s * 1000)}
@@ -179,8 +180,8 @@ class _Server:
         if self._test:
             if self._test.control.fileno() in ready:
                 self._test.read()
-            if ready.intersection(sock.fileno() for sock in self._test.udp_sockets):
-                self._test.add_udp_streams()
+            if ready.intersection(sock.fileno() for sock in self._test.door_sockets):
+                self._test.add_door_streams()
             self._test.work()
             if self._test.over:
                 self._end_test()
@@ -293,7 +294,7 @@ class _ServerTest:
         self.outcome = "completed"
         self.over = False
         self._cookie = guest.data
-        self._door: Optional[Door] = None
+        self._door: Union[Door, SctpDoor, None] = None
         self._proto = protocol.Server()
         self._state = self._proto.state
         self._state_since_s = time.monotonic()
@@ -440,7 +441,7 @@ class _ServerTest:
         here = self.server.spec
         own = self._own_end(spec)
         self.measurement = Measurement(spec, here.interval_s, self.clock, self.emit, own)
-        if spec.udp:
+        if spec.protocol != "tcp":
             self._open_door(spec)
         else:
             self._prepare_listener(spec)
@@ -460,15 +461,19 @@ class _ServerTest:
     def _open_door(self, spec: TestSpec) -> None:
         """Be ready for the client's datagrams before it is told to open its streams."""
         listen = LocalEnd(self.server.spec.bind_host, self.server.spec.bind_device)
-        self._door = Door(self.control.sock, listen, self.client, udp_options(spec))
+        sock = self.control.sock
+        if spec.udp:
+            self._door = Door(sock, listen, self.client, udp_options(spec))
+        else:
+            self._door = SctpDoor(sock, listen, self._cookie, tcp_options(spec))
 
     @property
-    def udp_sockets(self) -> list[socket.socket]:
-        """What to poll for a UDP client's requests while its streams open."""
+    def door_sockets(self) -> list[socket.socket]:
+        """What to poll for the streams that do not come by TCP."""
         return self._door.sockets if self._door else []
 
-    def add_udp_streams(self) -> None:
-        """Take the UDP streams that were asked for; with the last one the test starts."""
+    def add_door_streams(self) -> None:
+        """Take the streams that came by the door; with the last one the test starts."""
         if self._door and self.measurement and self.spec:
             try:
                 missing = self.spec.streams - len(self.measurement.legs)
@@ -514,7 +519,7 @@ class _ServerTest:
     def _take(self, sock: socket.socket, measured: Measurement, spec: TestSpec) -> None:
         index = len(measured.legs)
         try:
-            if not spec.udp:
+            if spec.protocol == "tcp":
                 self._set_options(sock, spec)
             measured.add_stream(sock, spec.reverse or (spec.bidir and index >= spec.parallel))
         except (EngineError, OSError):

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import flow_label, mptcp
+from . import flow_label, mptcp, sctp
 from .errors import EngineError
 
 USABLE_SHARE = 0.66
@@ -85,6 +85,9 @@ class TcpOptions(NamedTuple):
     user_timeout_ms: int = 0
     flow_label: int = 0
     mptcp: bool = False
+    sctp: bool = False  # of these the options that SCTP has too
+    sctp_streams: int = 0
+    sctp_addresses: tuple[str, ...] = ()
 
 
 DEFAULTS = TcpOptions()
@@ -172,15 +175,23 @@ def connect(
     control connection, 203 for a data connection) and a text that says what to look at, or with an
     option's own number.
     """
-    sock = mptcp.stream_socket(remote.family, options.mptcp)
+    sock = (
+        sctp.stream_socket(remote.family)
+        if options.sctp
+        else mptcp.stream_socket(remote.family, options.mptcp)
+    )
     try:
         apply_options(sock, options)
-        bind_local(sock, local, code)
+        if options.sctp_addresses:
+            sctp.bind_addresses(sock, options.sctp_addresses, local.port)
+        else:
+            bind_local(sock, local, code)
         if options.flow_label:
             label = options.flow_label
             remote = remote._replace(sockaddr=flow_label.set_label(sock, remote.sockaddr, label))
         _connect(sock, remote, timeout_s, code, check)
-        insist_on_congestion(sock, options.congestion)
+        if not options.sctp:
+            insist_on_congestion(sock, options.congestion)
     except BaseException:
         sock.close()
         raise
@@ -296,22 +307,38 @@ def apply_options(sock: socket.socket, options: TcpOptions) -> None:
     """Set all that was asked for, before connect() or listen().
 
     Raises EngineError: 122 no delay, 123 MSS, 125/126 TOS, 134 congestion control, 140 pacing,
-    124/141 window, 148 the limit on unconfirmed data.
+    124/141 window, 148 the limit on unconfirmed data, 138/139 SCTP's own.
     """
-    if options.nodelay:
-        set_nodelay(sock)
-    if options.mss_bytes:
-        set_mss(sock, options.mss_bytes)
     if options.window_bytes:
         set_window(sock, options.window_bytes)
     if options.tos:
         set_tos(sock, options.tos)
-    if options.congestion:
-        set_congestion(sock, options.congestion)
     if options.max_pacing_bps:
         set_max_pacing_rate(sock, options.max_pacing_bps)
+    if options.sctp:
+        _apply_sctp_options(sock, options)
+    else:
+        _apply_tcp_options(sock, options)
+
+
+def _apply_tcp_options(sock: socket.socket, options: TcpOptions) -> None:
+    if options.nodelay:
+        set_nodelay(sock)
+    if options.mss_bytes:
+        set_mss(sock, options.mss_bytes)
+    if options.congestion:
+        set_congestion(sock, options.congestion)
     if options.user_timeout_ms:
         set_user_timeout(sock, options.user_timeout_ms)
+
+
+def _apply_sctp_options(sock: socket.socket, options: TcpOptions) -> None:
+    if options.nodelay:
+        sctp.set_nodelay(sock)
+    if options.mss_bytes:
+        sctp.set_mss(sock, options.mss_bytes)
+    if options.sctp_streams:
+        sctp.set_streams(sock, options.sctp_streams)
 
 
 def set_user_timeout(sock: socket.socket, timeout_ms: int) -> None:
@@ -330,6 +357,8 @@ def set_user_timeout(sock: socket.socket, timeout_ms: int) -> None:
 
 def read_options(sock: socket.socket, options: TcpOptions) -> list[OptionReading]:
     """Read back every option of a connected socket, beside what was asked."""
+    if options.sctp:
+        return read_window(sock, options.window_bytes)
     readings = [
         *read_window(sock, options.window_bytes),
         read_mss(sock, options.mss_bytes),

@@ -32,6 +32,8 @@ MAX_LIMIT_BYTES = 2**61  # what is summed up below it fits 64 bits
 PACING_TIMER_US = 1000  # only iperf3 before 3.18 reads it
 MAX_FLOW_LABEL = 0xFFFFF
 MAX_CORE = 1024
+MAX_SCTP_STREAMS = 65535
+SCTP_BLOCK_BYTES = 65536
 MAX_SEND_TIMEOUT_MS = 86_400_000
 
 # The wire's key, our field. Order as iperf3 3.21 sends them; a flag is sent as true or not at all.
@@ -117,10 +119,8 @@ class TestSpec:
 
     def check(self) -> None:
         """Raise EngineError with iperf3's number for the first value out of its range."""
-        if self.protocol == "sctp":
-            raise EngineError(18, "no SCTP support available")
-        if self.protocol not in ("tcp", "udp"):
-            raise EngineError(114, "neither TCP nor UDP is asked for")
+        if self.protocol not in ("tcp", "udp", "sctp"):
+            raise EngineError(114, "none of TCP, UDP and SCTP is asked for")
         self._check_lengths()
         if not 0 <= self.time_s <= MAX_TIME_S:
             raise EngineError(5, f"test duration valid values are 0 to {MAX_TIME_S} seconds")
@@ -264,6 +264,8 @@ class TestSpec:
             del values["block_bytes"]
             if values["protocol"] == "udp":
                 values["block_bytes"] = USUAL_DATAGRAM_BYTES
+        if values["protocol"] == "sctp":
+            values.setdefault("block_bytes", SCTP_BLOCK_BYTES)
         spec = cls(**values)
         spec.check()
         return spec
@@ -310,6 +312,8 @@ class ClientSpec:
     keepalive_idle_s: int = 0  # of the control connection; 0: the engine's own choice
     keepalive_interval_s: int = 0
     keepalive_count: int = 0
+    sctp_streams: int = 0  # in each association; 0: the system's own choice
+    sctp_addresses: str = ""  # our own, with commas
     recording: str = ""  # the file of the complete record, "" for none
     test: TestSpec = field(default_factory=TestSpec)
 
@@ -321,6 +325,8 @@ class ClientSpec:
         if self.client_port:
             _check_port(self.client_port)
             _check_port(self.client_port + self.test.streams - 1)
+        if not 0 <= self.sctp_streams <= MAX_SCTP_STREAMS:
+            raise EngineError.from_code(138)
         _check_own(self)
         if self.file:
             check_file(self.test)

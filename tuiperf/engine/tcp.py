@@ -43,6 +43,7 @@ class Plan(NamedTuple):
     skip_rx_copy: bool = False  # the kernel drops what was received instead of copying it
     repeating_payload: bool = False
     copy: bool = False  # what is sent is copied into the kernel, not lent to it
+    messages: bool = False  # each write is a message of a block, as SCTP wants it
     file: int = -1  # a descriptor to send from, or to write to; -1 for memory
 
 
@@ -71,9 +72,9 @@ class _Unpaced:
 
     writes = 16  # of the same size, one after the other
 
-    def __init__(self, block_bytes: int) -> None:
+    def __init__(self, block_bytes: int, messages: bool) -> None:
         self._block_bytes = block_bytes
-        self._most = max(1, _LONGEST_WRITE_BYTES // block_bytes)
+        self._most = 1 if messages else max(1, _LONGEST_WRITE_BYTES // block_bytes)
         self._size = block_bytes
         self._reviewed_s = time.monotonic()
         self._reviewed_bytes = 0
@@ -102,6 +103,7 @@ class _Paced:
         burst = plan.burst_blocks > 0
         self._bucket = pacing.Bucket(plan.rate_bps, self._piece, start_s, burst)
         self._due_bytes = 0
+        self._most_bytes = plan.block_bytes if plan.messages else _LONGEST_WRITE_BYTES
 
     def next_size(self, sent: int) -> int:
         if sent >= self._due_bytes:
@@ -110,7 +112,7 @@ class _Paced:
                 time.sleep(pause_s)
                 return 0
             self._due_bytes = sent + self._piece
-        return min(self._due_bytes - sent, _LONGEST_WRITE_BYTES)
+        return min(self._due_bytes - sent, self._most_bytes)
 
 
 def _payload(plan: Plan, counters: Counters) -> Union[Payload, FilePayload]:
@@ -125,7 +127,11 @@ def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Non
     words, base = counters.words, counters.base(slot)
     payload = _payload(plan, counters)
     os.read(counters.gate, 1)
-    pace = _Paced(plan, counters.started_s) if plan.rate_bps else _Unpaced(plan.block_bytes)
+    pace = (
+        _Paced(plan, counters.started_s)
+        if plan.rate_bps
+        else _Unpaced(plan.block_bytes, plan.messages)
+    )
     allowance = Allowance(counters, slot, plan.block_bytes)
     phase, limit, run = shared.PHASE, shared.LIMIT, shared.RUN
     fd, sent_at = sock.fileno(), base + shared.SENT

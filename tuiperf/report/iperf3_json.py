@@ -144,7 +144,7 @@ def _meeting(facts: Facts, agreed: ev.Agreed) -> Json:
         }
     if connection:
         part["cookie"] = connection.cookie
-    if facts.test.udp:
+    if facts.test.protocol != "tcp":
         pass
     elif facts.test.mss_bytes:
         part["tcp_mss"] = facts.test.mss_bytes

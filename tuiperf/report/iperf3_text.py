@@ -120,7 +120,7 @@ class TextReport:
         default_bytes = (connection.mss_bytes or 0) if self._facts.is_client else 0
         mss = f"{test.mss_bytes}" if test.mss_bytes else f"{default_bytes} (default)"
         lines = [f"      Cookie: {escape(connection.cookie)}"]
-        if not test.udp:
+        if test.protocol == "tcp":
             lines.append(f"      TCP MSS: {mss}")
         if test.rate_bps:
             lines.append(f"      Target Bitrate: {test.rate_bps}")
