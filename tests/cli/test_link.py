@@ -250,6 +250,8 @@ def test_the_watch_holds_every_change_against_what_is_expected(tmp_path: Path) -
         (["save"], "the following arguments are required: NAME"),
         (["save", "../etc/passwd"], "is no name"),
         (["diff", "never-kept"], "no check was kept as 'never-kept'"),
+        (["--quick", "save", "before"], "'save' comes first: tuiperf link save …"),
+        (["eth0", "cable-test"], "'cable-test' comes first"),
         (["--tui", "--json"], "exclude each other"),
         (["-4", "-6"], "not allowed with argument"),
         (["[::1"], "is no address"),

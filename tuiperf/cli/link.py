@@ -52,10 +52,17 @@ def run(words: Sequence[str]) -> int:
         }
         return actions[action](asked)
     except UsageError as error:
-        Printer(sys.stdout, sys.stderr).complain(f"parameter error - {error.text}")
+        text = f"parameter error - {error.text}{_order(words)}"
+        Printer(sys.stdout, sys.stderr).complain(text)
         return USAGE_CODE
     except KeyboardInterrupt:
         return INTERRUPTED_CODE
+
+
+def _order(words: Sequence[str]) -> str:
+    """A hint for those who wrote the action after something else."""
+    late = next((word for word in words[1:] if word in ACTIONS), "")
+    return f"; '{late}' comes first: tuiperf link {late} …" if late else ""
 
 
 class _Parser(argparse.ArgumentParser):
