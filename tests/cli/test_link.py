@@ -182,6 +182,17 @@ def test_before_and_after_recabling(tmp_path: Path) -> None:
     assert {each["what"] for each in changed["changes"]} >= {"carrier", "MTU"}
 
 
+def test_long_differences_fit_the_page(tmp_path: Path) -> None:
+    with spaces(2) as (here, there):
+        wire(here, there, "10.0.0.1/24", "10.0.0.2/24")
+        run_in(here, tmp_path, "save", "one", "lo", "--quick")
+        code, out, _ = run_in(here, tmp_path, "diff", "one", "w0", "--quick")
+    assert code == 1
+    assert "lo → w0" in out
+    assert "offloads" in out
+    assert max(map(len, out.splitlines())) <= 79
+
+
 def test_the_watch_tells_of_a_pulled_cable(tmp_path: Path) -> None:
     with spaces(2) as (here, there):
         wire(here, there, "10.0.0.1/24", "10.0.0.2/24")

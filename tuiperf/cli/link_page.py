@@ -22,11 +22,12 @@ from tuiperf.rules.verdict import Level
 from tuiperf.view.link import plain_rows, subject
 from tuiperf.view.link_checks import checks
 from tuiperf.view.link_json import document
-from tuiperf.view.rows import ASCII, UNICODE, Row, pad
+from tuiperf.view.rows import ASCII, UNICODE, Row, pad, wrap
 from tuiperf.view.terminal_text import painted
 from tuiperf.view.verdicts import ROLE_OF, level_glyph
 
 WIDTH = 79
+_WHAT = 26  # cells for what has changed
 _LEVELS = {"ok": Level.FINE, "look": Level.LOOK, "fault": Level.FAULT}
 _CODES = {"ok": 0, "look": 1, "fault": 2}
 _CHANGED = {Level.PENDING: 0, Level.FINE: 1, Level.LOOK: 1, Level.FAULT: 2}
@@ -145,7 +146,8 @@ class LinkPage:
             [("tuiperf  ", "title"), (self._glyphs.text(f"Link, {title}"), "strong")],
             [],
         ]
-        rows += [self._changed(each) for each in found]
+        for each in found:
+            rows += self._changed(each)
         if all(each.level is Level.PENDING for each in found):
             rows.append(
                 [
@@ -156,13 +158,17 @@ class LinkPage:
         self._rows(rows)
         return self._printer.code(worst)
 
-    def _changed(self, change: LinkChange) -> Row:
+    def _changed(self, change: LinkChange) -> list[Row]:
         glyphs = self._glyphs
-        return [
-            (f" {level_glyph(change.level, glyphs)} ", ROLE_OF[change.level]),
-            (pad(glyphs.text(change.what), 26), "text"),
-            (glyphs.text(f"  {change.values}"), "strong"),
-        ]
+        mark = f" {level_glyph(change.level, glyphs)} "
+        what = pad(glyphs.text(change.what), _WHAT)
+        rows: list[Row] = []
+        for line in wrap(glyphs.text(change.values), WIDTH - len(mark) - _WHAT - 2):
+            head: Row = [(mark, ROLE_OF[change.level]), (what, "text")]
+            if rows:
+                head = [(" " * (len(mark) + _WHAT), "text")]
+            rows.append([*head, (f"  {line}", "strong")])
+        return rows
 
 
 def _difference(kept: Kept, found: list[LinkChange]) -> dict[str, Any]:
