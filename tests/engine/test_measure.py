@@ -10,7 +10,8 @@ import pytest
 
 from tests.engine.driving import eventually, is_running
 from tuiperf.engine import sockets
-from tuiperf.engine.measure import Clock, Measurement, stream_id
+from tuiperf.engine.leg import stream_id
+from tuiperf.engine.measure import Clock, Measurement
 from tuiperf.engine.spec import TestSpec
 from tuiperf.events import Event, Interval, OptionRead, Results, StreamOpened
 

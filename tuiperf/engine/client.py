@@ -25,8 +25,9 @@ from . import cores, disk_file, protocol, results, sctp, tcp_info, udp_notes, ud
 from .control import ControlSocket, KeepAlive
 from .errors import EngineError, os_words
 from .lookup import look_up
-from .measure import Clock, Emit, Measurement, system_text, tcp_options, udp_options
+from .measure import Clock, Emit, Measurement, system_text
 from .own_end import NO_CORE
+from .plans import tcp_options, udp_options
 from .record import Record
 from .sockets import Address, LocalEnd, TcpOptions, address_text, connect, control_mss
 from .spec import ClientSpec
@@ -140,7 +141,7 @@ class _ClientRun:
                 self.tool,
                 system_text(),
                 time.time(),
-                self.spec.to_json(),
+                self.spec.to_record(),
             )
         )
         outcome = "failed"
@@ -264,7 +265,7 @@ class _ClientRun:
     def _open_control(self) -> None:
         spec = self.spec
         cookie = protocol.make_cookie()
-        protocol.Client(cookie, self.test.to_parameters(self.tool))  # too long? before connecting
+        protocol.Client(cookie, self._parameters())  # too long? before connecting
         remote = look_up(
             spec.host, spec.port, _FAMILIES[spec.family], CONNECT_CODE, self._check_stop
         )
@@ -280,7 +281,7 @@ class _ClientRun:
         )
         self._rtt_s = time.monotonic() - began_s
         self._settle_test(control_mss(sock))
-        proto = protocol.Client(cookie, self.test.to_parameters(self.tool))
+        proto = protocol.Client(cookie, self._parameters())
         self._proto, self._control = proto, ControlSocket(sock, self._keep_alive)
         self._heard = self._ended_by_eof = False
         self._state = proto.state
@@ -307,6 +308,9 @@ class _ClientRun:
         spec = self.spec
         asked = (spec.keepalive_idle_s, spec.keepalive_interval_s, spec.keepalive_count)
         return KeepAlive(*asked)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {**self.test.to_parameters(self.tool), **self.spec.secrets}
 
     def _settle_test(self, mss_bytes: int) -> None:
         """Fill in what the control connection tells: the size of datagrams."""

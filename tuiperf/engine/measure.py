@@ -29,28 +29,23 @@ from tuiperf.events import (
     StreamResult,
     StreamSample,
     TestStarted,
-    UdpFigures,
 )
 
+from . import counters as shared
 from . import (
-    cores,
     disk_file,
     host_facts,
-    tcp,
     tcp_info,
-    udp,
     udp_drops,
     udp_figures,
-    udp_plan,
     udp_socket,
-    worker,
 )
-from . import counters as shared
 from .counters import Counters
-from .own_end import NO_CORE, USUAL, OwnEnd
+from .leg import Leg, Mark, stream_id
+from .own_end import USUAL, OwnEnd
+from .plans import start_worker, tcp_options, udp_options
 from .sockets import (
     OptionReading,
-    TcpOptions,
     address_text,
     congestion_used,
     control_mss,
@@ -59,7 +54,6 @@ from .sockets import (
     unsent_bytes,
 )
 from .spec import TestSpec
-from .udp_socket import UdpOptions
 
 SAMPLE_S = 0.1
 HOST_SAMPLE_S = 1.0
@@ -85,80 +79,6 @@ class Clock:
 
     def t_s(self) -> float:
         return time.monotonic() - self.zero_s
-
-
-class Leg:
-    """One stream at this end, with the marks its intervals and totals are counted from."""
-
-    def __init__(self, stream: int, sock: socket.socket, sends: bool, slot: int) -> None:
-        self.stream = stream
-        self.sock = sock
-        self.fd = sock.fileno()
-        self.sends = sends
-        self.slot = slot
-        self.worker: Optional[worker.Worker] = None
-        self.gauge: Optional[udp_figures.Gauge] = None  # of a UDP stream
-        self.interval_mark = _Mark()
-        self.omit_mark = _Mark()
-        self.final = _Mark()
-        self.told_gone = False
-        self.host_cpu_s = 0.0
-        self.host_wait_s = 0.0
-
-
-class _Mark:
-    """A stream's counters at one moment."""
-
-    def __init__(
-        self,
-        transferred_bytes: int = 0,
-        retransmits: Optional[int] = None,
-        udp: Optional[udp_figures.Reading] = None,
-    ) -> None:
-        self.bytes = transferred_bytes
-        self.retransmits = retransmits
-        self.udp = udp
-
-    def retransmits_since(self, earlier: _Mark) -> Optional[int]:
-        if self.retransmits is None:
-            return None
-        return max(0, self.retransmits - (earlier.retransmits or 0))
-
-    def udp_since(self, earlier: _Mark) -> Optional[UdpFigures]:
-        return self.udp.since(earlier.udp) if self.udp else None
-
-    def differs_from(self, earlier: _Mark) -> bool:
-        return self.bytes != earlier.bytes or bool(self.retransmits_since(earlier))
-
-
-def stream_id(index: int) -> int:
-    """iperf3's number of the stream opened as `index`: 1, 3, 4, 5, … (there is no 2)."""
-    return 1 if index == 0 else index + 2
-
-
-def tcp_options(spec: TestSpec) -> TcpOptions:
-    """What a test asks of its data sockets."""
-    return TcpOptions(
-        window_bytes=spec.window_bytes,
-        mss_bytes=spec.mss_bytes,
-        nodelay=spec.nodelay,
-        congestion=spec.congestion,
-        max_pacing_bps=spec.fq_rate_bps,
-        tos=spec.tos,
-        mptcp=spec.mptcp,
-        sctp=spec.protocol == "sctp",
-    )
-
-
-def udp_options(spec: TestSpec) -> UdpOptions:
-    """What a test asks of its UDP data sockets."""
-    return UdpOptions(
-        block_bytes=spec.block_bytes,
-        window_bytes=spec.window_bytes,
-        tos=spec.tos,
-        max_pacing_bps=spec.fq_rate_bps,
-        dont_fragment=spec.dont_fragment,
-    )
 
 
 class Measurement:
@@ -246,39 +166,7 @@ class Measurement:
             omits = bool(self.spec.omit_s)
             self._counters.limit_bytes = NO_LIMIT_YET_BYTES if omits else self.spec.limit_bytes
         for leg in self.legs:
-            leg.worker = self._start_worker(leg, self._counters)
-            if self._own.core != NO_CORE:
-                cores.pin(leg.worker.pid, self._own.core)
-
-    def _start_worker(self, leg: Leg, counters: Counters) -> worker.Worker:
-        spec = self.spec
-        if spec.udp:
-            datagrams = udp_plan.Plan(
-                sends=leg.sends,
-                block_bytes=spec.block_bytes,
-                rate_bps=spec.rate_bps,
-                burst_blocks=spec.burst_blocks,
-                counters_64bit=spec.udp_counters_64bit,
-                repeating_payload=spec.repeating_payload,
-            )
-            return udp.Worker.start(leg.sock, counters, leg.slot, datagrams)
-        file = disk_file.open_file(self._own.file, leg.sends) if self._own.file else -1
-        plan = tcp.Plan(
-            sends=leg.sends,
-            block_bytes=spec.block_bytes,
-            rate_bps=spec.rate_bps,
-            burst_blocks=spec.burst_blocks,
-            skip_rx_copy=spec.skip_rx_copy,
-            repeating_payload=spec.repeating_payload,
-            copy=(spec.copy_payload and not spec.zerocopy) or spec.protocol == "sctp",
-            messages=spec.protocol == "sctp",
-            file=file,
-        )
-        try:
-            return tcp.Worker.start(leg.sock, counters, leg.slot, plan)
-        finally:
-            if file >= 0:
-                os.close(file)
+            leg.worker = start_worker(self.spec, self._own, leg, self._counters)
 
     @property
     def counters(self) -> Counters:
@@ -390,13 +278,13 @@ class Measurement:
 
     # ------------------------------------------------------------------ looking
 
-    def _mark(self, leg: Leg) -> _Mark:
+    def _mark(self, leg: Leg) -> Mark:
         return self._mark_with(leg, self._tcp_of(leg))
 
-    def _mark_with(self, leg: Leg, info: dict[str, Optional[int]]) -> _Mark:
+    def _mark_with(self, leg: Leg, info: dict[str, Optional[int]]) -> Mark:
         udp_reading = self._udp_of(leg)
         carried = udp_reading.counts.bytes if udp_reading else self.counters.bytes(leg.slot)
-        return _Mark(carried, info.get("total_retrans_packets"), udp_reading)
+        return Mark(carried, info.get("total_retrans_packets"), udp_reading)
 
     def _udp_of(self, leg: Leg) -> Optional[udp_figures.Reading]:
         return leg.gauge.read(self.counters.udp(leg.slot)) if leg.gauge else None
@@ -427,7 +315,7 @@ class Measurement:
                     transferred_bytes,
                     None if leg.sends or leg.gauge else unread_bytes(leg.sock),
                     info and {name: value for name, value in info.items() if value is not None},
-                    mark.udp_since(_Mark()),
+                    mark.udp_since(Mark()),
                 )
             )
         if received_bytes != self._progress[0]:
@@ -678,10 +566,10 @@ class Measurement:
             0.0,
             measured_s,
         )
-        whole = leg.final.udp_since(_Mark())
+        whole = leg.final.udp_since(Mark())
         if whole is None:
             return result
-        omitted = leg.omit_mark.udp_since(_Mark())
+        omitted = leg.omit_mark.udp_since(Mark())
         return replace(
             result,
             jitter_s=whole.jitter_s,
