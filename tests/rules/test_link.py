@@ -522,6 +522,10 @@ class TestWhatIsNotJudged:
         )
         assert "Docker's container: the host's own link cannot be seen" in first(facts).claim
 
+    def test_a_container_with_its_hosts_virtual_card(self) -> None:
+        facts = check(interface={"bus": "virtio"}, surroundings=Surroundings(container="Podman"))
+        assert "This is Podman's container, the card is its host's." in first(facts).claim
+
     @pytest.mark.parametrize(
         ("interface", "driver", "words"),
         [

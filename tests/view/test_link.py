@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.rules import linkmade
 from tests.rules.linkmade import check, towards, watched
+from tuiperf.evidence.container import Surroundings
 from tuiperf.evidence.cpu import CoreLoad, Cpu
 from tuiperf.evidence.ethtool import Driver, LinkInfo
 from tuiperf.evidence.facts import STAGES, LinkFacts
@@ -192,6 +193,13 @@ BRIDGE = check(
 def test_what_was_not_judged_is_not_called_fine(name: str, facts: LinkFacts, words: str) -> None:
     found = by_name(facts)[name]
     assert (found.level, found.reading) == (Level.PENDING, words)
+
+
+def test_a_container_with_its_hosts_own_card_says_whose_it_is() -> None:
+    facts = check(surroundings=Surroundings(container="Docker"))
+    whose = dict(by_name(facts)["Carrier and duplex"].more)["whose"]
+    assert whose == "this is Docker's container; the card is its host's own"
+    assert "whose" not in dict(by_name(check())["Carrier and duplex"].more)
 
 
 def test_members_wifi_and_optics_come_where_they_are() -> None:

@@ -52,7 +52,8 @@ def _whose(device: Interface, facts: LinkFacts) -> tuple[str, tuple[str, ...]]:
         return _of_container(inside) if inside else "Its cable is below: ask there.", ()
     if "shared" in (facts.link.what if facts.link else ""):
         return "The host that owns the card knows its cable: ask there.", ()
-    return "The hypervisor knows the cable, its speed and its errors: ask there.", ()
+    whose = f"This is {inside}'s container, the card is its host's. " if inside else ""
+    return f"{whose}The hypervisor knows the cable, its speed and its errors: ask there.", ()
 
 
 def _of_container(inside: str) -> str:

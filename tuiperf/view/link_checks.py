@@ -122,6 +122,9 @@ def _carrier(facts: LinkFacts) -> tuple[str, Facts]:
     if device is None or link is None:
         return "", ()
     more = [("what", f"{link.what}; interface {' → '.join(facts.chain)}")]
+    inside = facts.surroundings.container
+    if inside and link.device_class is DeviceClass.PHYSICAL:
+        more.append(("whose", f"this is {inside}'s container; the card is its host's own"))
     driver = facts.ethtool.driver
     if driver.name:
         firmware = f"firmware {driver.firmware}" if driver.firmware else ""
