@@ -11,14 +11,19 @@ from .errors import EngineError
 Json = dict[str, Any]
 
 
-def to_json(results: Results) -> Json:
-    """Our results as the peer reads them: every key that any version needs, -1 for "unknown"."""
+def to_json(results: Results, output: Optional[Json] = None) -> Json:
+    """Our results as the peer reads them: every key that any version needs, -1 for "unknown".
+
+    `output` is a server's own report for a client that asked for it, before the streams as iperf3
+    has it.
+    """
     return {
         "cpu_util_total": results.cpu_total_percent,
         "cpu_util_user": results.cpu_user_percent,
         "cpu_util_system": results.cpu_system_percent,
         "sender_has_retransmits": results.sender_has_retransmits,
         "congestion_used": results.congestion or "unknown",
+        **(output or {}),
         "streams": [
             {
                 "id": row.stream,

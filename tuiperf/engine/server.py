@@ -21,18 +21,22 @@ from tuiperf.events import (
     Failed,
     Listening,
     Note,
+    Results,
     RunEnded,
     RunStarted,
     Turned,
 )
 
-from . import cores, disk_file, protocol, results
+from . import cores, disk_file, protocol, rate_limit, results
 from .control import ControlSocket, KeepAlive, check_keep_alive
+from .duties import NO_DUTIES, Duties
 from .errors import EngineError, os_words
+from .framing import MAX_RESULTS_BYTES, encode_json_frame
 from .listener import Listener
 from .measure import Clock, Emit, Measurement, system_text
 from .own_end import NO_CORE, OwnEnd
 from .plans import tcp_options, udp_options
+from .rate_limit import RateLimit
 from .sctp_door import SctpDoor
 from .sockets import (
     LocalEnd,
@@ -55,16 +59,22 @@ COOKIE_S = 10.0
 LINGER_S = 2.0
 BUSY_LINGER_S = 1.0
 STOPPED_LINGER_S = 0.3
-CONGESTION_CODE = 134
+CONGESTION_CODE, AUTHORIZATION_CODE = 134, 142
 
 
-def run_server(spec: ServerSpec, emit: Emit, stops: Stops, tool: str = "tuiperf") -> int:
+def run_server(
+    spec: ServerSpec,
+    emit: Emit,
+    stops: Stops,
+    tool: str = "tuiperf",
+    duties: Duties = NO_DUTIES,
+) -> int:
     """Serve tests until stopped, or one only; returns the exit code, 0.
 
     Raises EngineError when the listener cannot be opened.
     """
     spec.check()
-    server = _Server(spec, emit, stops, tool)
+    server = _Server(spec, emit, stops, tool, duties)
     try:
         return server.serve()
     finally:
@@ -96,11 +106,14 @@ class _Leaving:
 
 
 class _Server:
-    def __init__(self, spec: ServerSpec, emit: Emit, stops: Stops, tool: str) -> None:
+    def __init__(
+        self, spec: ServerSpec, emit: Emit, stops: Stops, tool: str, duties: Duties
+    ) -> None:
         self.spec = spec
         self.emit = emit
         self.stops = stops
         self.tool = tool
+        self.duties = duties
         self.clock = Clock()
         self._tests = 0
         self._idle_since_s = time.monotonic()
@@ -256,8 +269,7 @@ class _Server:
         elif self._test.wants(guest.data):
             self._test.add_stream(guest.sock)
         else:
-            why = f"busy with a test for {self._test.client}"
-            self._turn_away(guest, why, protocol.Wire.ACCESS_DENIED.byte)
+            self._turn_away(guest, self._test.occupied, protocol.Wire.ACCESS_DENIED.byte)
 
     def _turn_away(self, guest: _Guest, why: str, answer: bytes = b"") -> None:
         control = ControlSocket(guest.sock)
@@ -295,6 +307,9 @@ class _ServerTest:
         self.outcome = "completed"
         self.over = False
         self._cookie = guest.data
+        self._client_port = guest.port
+        here = server.spec
+        self._rate_limit = RateLimit(here.rate_limit_bps, here.rate_limit_average_s)
         self._door: Union[Door, SctpDoor, None] = None
         self._proto = protocol.Server()
         self._state = self._proto.state
@@ -333,6 +348,14 @@ class _ServerTest:
             )
         )
 
+    @property
+    def occupied(self) -> str:
+        """Why nobody else can test now, in words: who is on, and for how long."""
+        who = f"{self.client} port {self._client_port}"
+        words = f"busy with a test for {who}, on for {self.clock.t_s():.0f} s"
+        planned_s = self.spec.planned_s if self.spec else None
+        return f"{words} of {planned_s:.0f} s" if planned_s else words
+
     # ------------------------------------------------------------------ clocks
 
     @property
@@ -355,11 +378,20 @@ class _ServerTest:
         """Do what is due: samples, intervals, and the limits on every wait."""
         if self._running and self.measurement:
             self.measurement.work()
-            silent_s = self.measurement.silent_s
-            if silent_s * 1000 >= self.server.spec.rcv_timeout_ms:
-                self._fail(EngineError(144, f"no data arrived for {silent_s:.3g} s"))
+            try:
+                self._check_progress(self.measurement)
+            except EngineError as error:
+                self._fail(error)
         if not self.over and time.monotonic() >= self._limit_due_s():
             self._handle(self._proto.timed_out())
+
+    def _check_progress(self, measured: Measurement) -> None:
+        """Raise EngineError for a client that sends nothing, or too much."""
+        silent_s = measured.silent_s
+        if silent_s * 1000 >= self.server.spec.rcv_timeout_ms:
+            raise EngineError(144, f"no data arrived for {silent_s:.3g} s")
+        carried_bytes = sum(measured.counters.bytes(leg.slot) for leg in measured.legs)
+        self._rate_limit.look(time.monotonic(), carried_bytes)
 
     # ------------------------------------------------------------------ the control connection
 
@@ -435,10 +467,13 @@ class _ServerTest:
     def _on_parameters(self, event: protocol.ParametersReceived) -> None:
         if self._proto.state is not protocol.State.DECIDING:
             return
-        spec = TestSpec.from_parameters(event.parameters)
+        parameters = dict(event.parameters)
+        self._check_authorization(parameters.pop("authtoken", None))
+        spec = TestSpec.from_parameters(parameters)
         self._check_duration(spec)
+        rate_limit.check(spec, self.server.spec.rate_limit_bps)
         self.spec = spec
-        self.emit(Agreed(self.clock.t_s(), event.parameters))
+        self.emit(Agreed(self.clock.t_s(), parameters))
         here = self.server.spec
         own = self._own_end(spec)
         self.measurement = Measurement(spec, here.interval_s, self.clock, self.emit, own)
@@ -447,6 +482,11 @@ class _ServerTest:
         else:
             self._prepare_listener(spec)
         self._handle(self._proto.accept_parameters())
+
+    def _check_authorization(self, token: Any) -> None:
+        authorize = self.server.duties.authorize
+        if authorize and not (isinstance(token, str) and authorize(token)):
+            raise EngineError.from_code(AUTHORIZATION_CODE)
 
     def _own_end(self, spec: TestSpec) -> OwnEnd:
         """The file that this server has, and the core: its own, unless the client names one."""
@@ -566,7 +606,20 @@ class _ServerTest:
         self.emit(results.from_json(event.results, self.clock.t_s()))
         ours = self.measurement.results if self.measurement else None
         if ours and self._proto.state is protocol.State.REPORTING:
-            self._handle(self._proto.send_results(results.to_json(ours)))
+            self._handle(self._proto.send_results(self._results_to_send(ours)))
+
+    def _results_to_send(self, ours: Results) -> dict[str, Any]:
+        """Our results, with our report where it was asked for and is not too large to be read."""
+        plain = results.to_json(ours)
+        output = self.server.duties.output
+        if not output or not self.spec or not self.spec.get_server_output:
+            return plain
+        full = results.to_json(ours, output())
+        if len(encode_json_frame(full)) <= MAX_RESULTS_BYTES:
+            return full
+        text = "the report is too large to be sent to the client"
+        self.emit(Note(self.clock.t_s(), "warning", "server_output", text))
+        return plain
 
     def _on_failed(self, event: protocol.Failed) -> None:
         awaited = None

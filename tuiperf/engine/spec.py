@@ -315,6 +315,7 @@ class ClientSpec:
     sctp_streams: int = 0  # in each association; 0: the system's own choice
     sctp_addresses: str = ""  # our own, with commas
     recording: str = ""  # the file of the complete record, "" for none
+    auth_token: str = ""  # what proves who we are; it is kept out of records
     test: TestSpec = field(default_factory=TestSpec)
 
     def check(self) -> None:
@@ -336,8 +337,17 @@ class ClientSpec:
         """What this end does for itself."""
         return OwnEnd(self.file, self.core)
 
+    @property
+    def secrets(self) -> Json:
+        """Parameters that the server gets and nobody else is told."""
+        return {"authtoken": self.auth_token} if self.auth_token else {}
+
     def to_json(self) -> Json:
         return asdict(self)
+
+    def to_record(self) -> Json:
+        """The same without what is secret."""
+        return replace(self, auth_token="").to_json()
 
     @classmethod
     def from_json(cls, data: Json) -> ClientSpec:
@@ -361,6 +371,8 @@ class ServerSpec:
     interval_s: float = 1.0
     idle_timeout_s: int = 0
     max_duration_s: int = 0
+    rate_limit_bps: int = 0  # of all streams and both directions of a test together
+    rate_limit_average_s: float = 0.0  # what it is averaged over, 0 for the usual 5 s
     rcv_timeout_ms: int = 120_000
     snd_timeout_ms: int = 0  # 0: the system's own limit
     file: str = ""  # to send from or to write to; "" for memory
@@ -375,6 +387,11 @@ class ServerSpec:
         if self.port:
             _check_port(self.port)
         _check_interval(self.interval_s)
+        if not 0 <= self.rate_limit_bps <= MAX_COUNT:
+            raise EngineError.from_code(38)
+        average_s = self.rate_limit_average_s
+        if average_s and not MIN_INTERVAL_S <= average_s <= MAX_INTERVAL_S:
+            raise EngineError.from_code(28)
         _check_own(self)
 
     @property
