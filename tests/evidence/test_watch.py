@@ -37,7 +37,7 @@ def test_a_carrier_that_is_lost_and_comes_back() -> None:
     lost = replace(BEFORE, interface=replace(CARD, carrier=False))
     assert told(lost) == [("carrier", "fault", "carrier lost")]
     back = [each.text for each in changes(lost, BEFORE, 7.0)]
-    assert back == ["carrier is back, 1000 Mbit/s, full duplex"]
+    assert back == ["carrier is back, 1 Gbit/s, full duplex"]
 
 
 def test_a_flap_between_two_looks() -> None:
@@ -48,7 +48,7 @@ def test_a_flap_between_two_looks() -> None:
 
 def test_speed_duplex_and_negotiation() -> None:
     assert told(replace(BEFORE, modes=LinkModes(False, 100, "half"))) == [
-        ("speed", "fault", "speed 1000 → 100 Mbit/s"),
+        ("speed", "fault", "speed 1 Gbit/s → 100 Mbit/s"),
         ("duplex", "fault", "duplex full → half"),
         ("autoneg", "look", "autonegotiation switched off"),
     ]

@@ -60,6 +60,11 @@ def speed_mbps(mode: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def in_words(mbps: float) -> str:
+    """A link's speed as people say it: 100 Mbit/s, 2.5 Gbit/s."""
+    return f"{mbps:g} Mbit/s" if mbps < 1000 else f"{mbps / 1000:g} Gbit/s"
+
+
 def is_half(mode: str) -> bool:
     return mode.endswith("/Half")
 

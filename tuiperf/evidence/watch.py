@@ -18,6 +18,7 @@ from .counters import Counts
 from .ethtool import LinkModes, known_speed
 from .gaps import Gaps
 from .interfaces import LINK_GROUP, RTM_DELLINK, RTM_NEWLINK, Interface
+from .link_modes import in_words
 from .netlink import Message
 from .netlink_socket import NETLINK_ROUTE, Generic, Netlink
 from .signs import errors
@@ -191,7 +192,9 @@ def _settings(old: LinkModes, new: LinkModes, time_s: float) -> list[Change]:
     before, after = known_speed(old.speed_mbps), known_speed(new.speed_mbps)
     if before and after and before != after:
         level = "fault" if after < before else "ok"
-        found.append(Change(time_s, "speed", level, f"speed {before} → {after} Mbit/s"))
+        found.append(
+            Change(time_s, "speed", level, f"speed {in_words(before)} → {in_words(after)}")
+        )
     if old.duplex and new.duplex and old.duplex != new.duplex:
         level = "fault" if new.duplex == "half" else "ok"
         found.append(Change(time_s, "duplex", level, f"duplex {old.duplex} → {new.duplex}"))
@@ -203,7 +206,7 @@ def _settings(old: LinkModes, new: LinkModes, time_s: float) -> list[Change]:
 
 def _speed(modes: LinkModes) -> str:
     speed = known_speed(modes.speed_mbps)
-    return f"{speed} Mbit/s, {modes.duplex or 'unknown'} duplex" if speed else ""
+    return f"{in_words(speed)}, {modes.duplex or 'unknown'} duplex" if speed else ""
 
 
 def _on(state: bool | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tuiperf.evidence import link_modes
+
 _FORM = re.compile(
     r"([0-9]{1,6}(?:\.[0-9])?)\s?([MGT]?)"
     r"(?:b|bit|bits|bps|b/s|bit/s|bits/s|be|base-?tx?)?"
@@ -43,4 +45,4 @@ def read(text: str) -> Expectation | None:
 
 def speed(mbps: float) -> str:
     """A link's speed as people say it: 100 Mbit/s, 2.5 Gbit/s."""
-    return f"{mbps:g} Mbit/s" if mbps < 1000 else f"{mbps / 1000:g} Gbit/s"
+    return link_modes.in_words(mbps)
