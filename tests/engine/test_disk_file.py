@@ -132,6 +132,16 @@ def _pumped(write: Callable[[], int], theirs: socket.socket) -> bytes:
     return got
 
 
+def test_a_full_disk_ends_the_test_with_its_reason() -> None:
+    with OurServer() as server:
+        ours = run(client_spec(server.port, short(reverse=True), file="/dev/full"))
+    assert (ours.failed_as, ours.failure.remote) == (14, False)
+    assert "/dev/full: No space left" in ours.failure.text
+    with OurServer(file="/dev/full") as server:
+        ours = run(client_spec(server.port, short(time_s=30)))
+    assert (ours.failed_as, ours.failure.remote) == (14, True)
+
+
 def test_a_name_that_is_none_is_an_error() -> None:
     with pytest.raises(EngineError) as caught:
         disk_file.open_file("a\0b", sends=True)

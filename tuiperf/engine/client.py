@@ -414,6 +414,7 @@ class _ClientRun:
 
     def _end_when_due(self) -> None:
         measured = self.measurement
+        measured.check_file()
         if time.monotonic() >= measured.end_due_s or measured.limit_reached():
             self._end_test()
         elif measured.file_sent():

@@ -9,10 +9,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from .errors import EngineError
+from .errors import EngineError, os_words
+from .sockets import printable
 
 FILE_CODE = 14
 _CANNOT_LEND = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO, errno.ESPIPE}
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+"""What a write to a file fails with when there is no room, and no socket does."""
+
 _MODE = 0o600  # as iperf3 makes it
 
 
@@ -44,10 +48,15 @@ def check(path: str, sends: bool) -> None:
         raise _cannot_open(path, errno.EACCES)
 
 
+def cannot_write(path: str, number: int) -> EngineError:
+    """The error of a file that takes no more."""
+    text = f"unable to write to -F file {printable(path)}: {os_words(number)}"
+    return EngineError(FILE_CODE, text, number)
+
+
 def _cannot_open(path: str, number: int) -> EngineError:
-    shown = path if path.isprintable() else path.encode("unicode_escape").decode("ascii")
     why = os.strerror(number) if number else "it is no name of a file"
-    return EngineError(FILE_CODE, f"unable to open -F file {shown}: {why}", number)
+    return EngineError(FILE_CODE, f"unable to open -F file {printable(path)}: {why}", number)
 
 
 def size_of(path: str) -> int:

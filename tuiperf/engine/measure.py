@@ -429,6 +429,11 @@ class Measurement:
             elif time.monotonic() - heard_s > quiet_s:
                 return
 
+    def check_file(self) -> None:
+        """Raise EngineError 14 once the file can take no more of what comes."""
+        if self.writes_file and self.broken_errno() in disk_file.FULL:
+            raise disk_file.cannot_write(self._own.file, self.broken_errno())
+
     def undelivered(self) -> bool:
         """True while the far end's system has not confirmed all that was sent."""
         return any(leg.sends and unsent_bytes(leg.sock) for leg in self.legs)

@@ -68,8 +68,7 @@ def bind_addresses(sock: socket.socket, names: Sequence[str], port: int = 0) -> 
                 sock.bind(found)
                 port = int(sock.getsockname()[1])
     except (OSError, ValueError) as error:
-        shown = name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
-        text = f"unable to process sctp_bindx() parameters: {shown}: {error}"
+        text = f"unable to process sctp_bindx() parameters: {name!a}: {error}"
         raise EngineError(139, text, getattr(error, "errno", 0) or 0) from None
 
 

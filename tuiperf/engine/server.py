@@ -391,6 +391,7 @@ class _ServerTest:
         if silent_s * 1000 >= self.server.spec.rcv_timeout_ms:
             raise EngineError(144, f"no data arrived for {silent_s:.3g} s")
         carried_bytes = sum(measured.counters.bytes(leg.slot) for leg in measured.legs)
+        measured.check_file()
         self._rate_limit.look(time.monotonic(), carried_bytes)
 
     # ------------------------------------------------------------------ the control connection
