@@ -1,38 +1,28 @@
-"""The terminal app of the lessons alone, as `tuiperf learn` opens it."""
+"""The terminal app opened on the lessons, as `tuiperf learn` does."""
 
 from __future__ import annotations
 
-from tuiperf import guards
-from tuiperf.app import AppScreen, ShellApp
+from typing import Any
+
+from tuiperf.app import TuiperfApp, show
 from tuiperf.screens.lessons import LessonsScreen
-from tuiperf.view.rows import ASCII, UNICODE, Glyphs
 
 
-class LessonApp(ShellApp):
-    """Holds the screen of the lessons."""
+class LessonApp(TuiperfApp):
+    """The app, with the lessons first."""
 
-    def __init__(
-        self,
-        screen: LessonsScreen,
-        *,
-        meter: guards.ByteMeter | None = None,
-        live: bool = True,
-    ) -> None:
-        super().__init__(meter=meter, live=live)
+    def __init__(self, screen: LessonsScreen, **rest: Any) -> None:
         self.lessons_screen = screen
-
-    @property
-    def first(self) -> AppScreen:
-        return self.lessons_screen
+        super().__init__(screen.page.glyphs, start="lessons", screens={"lessons": screen}, **rest)
 
 
-def run_lessons(number: int | None, *, ascii: bool = False) -> int:
+def run_lessons(number: int | None, *, ascii: bool = False, mouse: bool = False) -> int:
     """Open a lesson on the screen, the first one for None; returns the exit code.
 
     Needs a terminal on standard input, output and error.
     """
-    glyphs: Glyphs = ASCII if ascii or guards.needs_ascii() else UNICODE
-    with guards.metered() as meter:
-        app = LessonApp(LessonsScreen(glyphs, number or 1), meter=meter)
-        app.run(mouse=False)
-    return app.return_code or 0
+    return show(
+        lambda glyphs, **rest: LessonApp(LessonsScreen(glyphs, number or 1), **rest),
+        ascii=ascii,
+        mouse=mouse,
+    )

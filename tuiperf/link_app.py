@@ -1,22 +1,18 @@
-"""The terminal app of the link check, and its page on the normal screen afterwards."""
+"""The terminal app opened on a link check, and the check's page on the normal screen afterwards."""
 
 from __future__ import annotations
 
-import os
-import sys
+from typing import Any
 
-from tuiperf import guards
-from tuiperf.app import AppScreen, ShellApp
+from tuiperf.app import TuiperfApp, show
 from tuiperf.evidence.gather import Plan
 from tuiperf.screens.link import LinkScreen, LinkSource
-from tuiperf.theme import no_color
 from tuiperf.view.link import plain_rows
-from tuiperf.view.rows import ASCII, UNICODE, Glyphs
-from tuiperf.view.terminal_text import painted
+from tuiperf.view.rows import UNICODE, Glyphs, Row
 
 
-class LinkApp(ShellApp):
-    """Holds the screen of a link check."""
+class LinkApp(TuiperfApp):
+    """The app, with the link check first."""
 
     def __init__(
         self,
@@ -24,38 +20,21 @@ class LinkApp(ShellApp):
         glyphs: Glyphs = UNICODE,
         *,
         source: LinkSource | None = None,
-        meter: guards.ByteMeter | None = None,
-        live: bool = True,
+        **rest: Any,
     ) -> None:
-        super().__init__(meter=meter, live=live)
         self.link_screen = LinkScreen(plan, glyphs, source)
+        super().__init__(glyphs, start="link", screens={"link": self.link_screen}, **rest)
 
-    @property
-    def first(self) -> AppScreen:
-        return self.link_screen
+    def farewell_rows(self, width: int) -> list[Row]:
+        page = self.link_screen.page
+        rows = plain_rows(page.facts, page.checks, page.verdicts, width, self.glyphs)
+        run = super().farewell_rows(width)
+        return [*rows, [], *run] if run else rows
 
 
-def run_link(plan: Plan, *, ascii: bool = False) -> int:
+def run_link(plan: Plan, *, ascii: bool = False, mouse: bool = False) -> int:
     """Look at a link on the screen, then print the page; returns the exit code.
 
     Needs a terminal on standard input, output and error.
     """
-    glyphs = ASCII if ascii or guards.needs_ascii() else UNICODE
-    with guards.metered() as meter:
-        app = LinkApp(plan, glyphs, meter=meter)
-        app.run(mouse=False)
-    _print_page(app.link_screen, glyphs)
-    return app.return_code or 0
-
-
-def _print_page(screen: LinkScreen, glyphs: Glyphs) -> None:
-    page = screen.page
-    try:
-        width = min(100, os.get_terminal_size(sys.stdout.fileno()).columns)
-    except (OSError, ValueError):
-        width = 80
-    rows = plain_rows(page.facts, page.checks, page.verdicts, width, glyphs)
-    try:
-        print("\n".join(painted(row, not no_color()) for row in rows), flush=True)
-    except OSError:
-        return
+    return show(lambda glyphs, **rest: LinkApp(plan, glyphs, **rest), ascii=ascii, mouse=mouse)

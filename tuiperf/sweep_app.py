@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tuiperf import modes
 from tuiperf.app import TuiperfApp, show
 from tuiperf.report.sweep_markdown import markdown
 from tuiperf.screens.sweep import SweepScreen
@@ -21,12 +20,6 @@ class SweepApp(TuiperfApp):
     def __init__(self, screen: SweepScreen, glyphs: Glyphs = UNICODE, **rest: Any) -> None:
         self.sweep_screen = screen
         super().__init__(glyphs, start="sweep", screens={"sweep": screen}, **rest)
-        if "sweep" not in modes.NAMES:
-            self.add_mode("sweep", self._sweep)
-
-    def _sweep(self) -> SweepScreen:
-        self.opened["sweep"] = self.sweep_screen
-        return self.sweep_screen
 
     def farewell_rows(self, width: int) -> list[Row]:
         rows = self.sweep_screen.page_rows(width)

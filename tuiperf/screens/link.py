@@ -321,6 +321,8 @@ class LinkScreen(Screen[None]):
     def action_back(self) -> None:
         if self.page.full:
             self.action_details()
+        else:
+            self.run_worker(self.run_action("app.go('home')"), exit_on_error=False)
 
     def action_interface(self) -> None:
         """List this host's interfaces, to look at another one."""
@@ -373,7 +375,7 @@ class LinkScreen(Screen[None]):
         self._say(f"All facts and verdicts are in {path}")
 
     async def action_quit(self) -> None:
-        await self.app.action_quit()
+        await self.run_action("app.leave_app")
 
     def summary_text(self) -> str:
         """The whole check as plain text."""

@@ -15,6 +15,7 @@ from textual.containers import Container, Horizontal
 from textual.screen import Screen
 from textual.worker import Worker
 
+from tuiperf.engine.spec import ClientSpec
 from tuiperf.feed import Feed
 from tuiperf.rules.hold import Held
 from tuiperf.rules.verdict import Verdict
@@ -84,6 +85,8 @@ class RunScreen(Screen[None]):
         make_feed: Callable[[], tuple[Feed, str]] | None = None,
         session: Session | None = None,
         recording: str = "",
+        spec: ClientSpec | None = None,
+        on_over: Callable[[RunScreen], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
@@ -91,7 +94,9 @@ class RunScreen(Screen[None]):
         self.VERTICAL_BREAKPOINTS = _HEIGHTS
         self.page = Page(session or Session(), glyphs=glyphs)
         self.recording = recording
+        self.spec = spec
         self.feed: Feed | None = None
+        self._on_over = on_over
         self._judge = Held(judge)
         self._make_feed = make_feed
         self._clock = clock
@@ -126,6 +131,13 @@ class RunScreen(Screen[None]):
 
     # The run
 
+    def open(self, make_feed: Callable[[], tuple[Feed, str]], spec: ClientSpec) -> None:
+        """Begin another test in place of the one that is over."""
+        self._make_feed = make_feed
+        self.spec = spec
+        self._begin()
+        self.sync()
+
     def _begin(self) -> None:
         assert self._make_feed is not None
         self.feed, self.recording = self._make_feed()
@@ -133,7 +145,7 @@ class RunScreen(Screen[None]):
         page.session = self.feed.session
         page.verdicts = ()
         page.lost = self._lost = ""
-        page.frozen = page.explaining = False
+        page.frozen = page.explaining = page.seen = False
         page.scrolled = page.explained = 0
         page.waited_s = 0.0
         page.kept_units = None
@@ -151,6 +163,9 @@ class RunScreen(Screen[None]):
             await feed.close()
         if feed is self.feed:
             self._lost = lost
+            self._take()
+            if self._on_over is not None:
+                self._on_over(self)
             if self._stopping:
                 self.app.clear_notifications()  # "Stopping" is no longer true
                 self._stopping = False
@@ -317,6 +332,8 @@ class RunScreen(Screen[None]):
     def action_back(self) -> None:
         if self.page.explaining:
             self.action_why()
+        else:
+            self.run_worker(self.run_action("app.go('home')"), exit_on_error=False)
 
     def action_each_stream(self) -> None:
         self.page.each_stream = not self.page.each_stream

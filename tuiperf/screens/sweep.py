@@ -239,6 +239,8 @@ class SweepScreen(Screen[None]):
     def action_back(self) -> None:
         if self.page.explaining:
             self.action_why()
+        else:
+            self.run_worker(self.run_action("app.go('home')"), exit_on_error=False)
 
     def action_scroll_rows(self, step: int) -> None:
         if self.page.explaining:

@@ -26,6 +26,7 @@ class Page:
     scrolled: int = 0  # rows of the table scrolled away
     explained: int = 0  # rows of the explanation scrolled away
     kept_units: Units | None = None
+    seen: bool = False  # its screen was shown since the run ended
 
     @property
     def units(self) -> Units:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
+
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import RenderResult
 from textual.geometry import Region, Size
+from textual.message_pump import _MessagePumpMeta
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -16,7 +19,11 @@ _SOLID_RUN = 6
 """Full cells in a row from which a blank on a coloured background is worth a run of its own."""
 
 
-class RowsWidget(Widget):
+class _Meta(_MessagePumpMeta, ABCMeta):
+    """Textual's own class of widgets, and abstract methods."""
+
+
+class RowsWidget(Widget, metaclass=_Meta):
     """Shows what `build` returns. Call `redraw` when the data behind it may have changed."""
 
     can_focus = False
@@ -33,9 +40,9 @@ class RowsWidget(Widget):
         self._built_for = Size(0, 0)
         self._paint: theme.Paint | None = None
 
+    @abstractmethod
     def build(self, width: int, height: int) -> list[Row]:
         """The rows to show, each exactly `width` cells."""
-        raise NotImplementedError
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._repaint)
