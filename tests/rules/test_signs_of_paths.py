@@ -279,3 +279,14 @@ def test_an_even_rate_and_a_typical_one() -> None:
     assert found.typical_bps == pytest.approx(100e6)
     assert found.even_share == pytest.approx(5 / 6)
     assert found.falls_s == pytest.approx(0.5)
+
+
+def test_a_missing_option_has_a_short_name() -> None:
+    verdict = first(rate_bps=90e6, wscale=1, sack=0, timestamps=1, **FULL)
+    assert (verdict.id, verdict.short) == ("middlebox", "no SACK")
+    assert len(verdict.title) <= 18
+
+
+def test_a_system_that_shows_no_rtt_cannot_be_judged() -> None:
+    verdict = first(here_sends=False, rcv_rtt_us=0, over=True)
+    assert (verdict.id, verdict.short) == ("cannot-tell", "no TCP counters here")

@@ -47,6 +47,9 @@ def _no_loss(facts: Facts) -> tuple[str, ...]:
     return (f"loss: {percent(facts.retransmitted_share)} of the bytes were sent again",)
 
 
+_SHORT = {"selective acknowledgements": "SACK"}  # what fits a narrow panel
+
+
 def middlebox(facts: Facts) -> Verdict | None:
     """TCP options are missing that every system of the last twenty years offers."""
     if not facts.absent_options:
@@ -58,8 +61,8 @@ def middlebox(facts: Facts) -> Verdict | None:
         id="middlebox",
         level=Level.LOOK,
         confidence=Confidence.MEDIUM,
-        title="TCP options missing",
-        short=facts.absent_options[0],
+        title="TCP options lost",
+        short=f"no {_SHORT.get(facts.absent_options[0], facts.absent_options[0])}",
         claim=(
             f"{facts.words}: the connection runs without {names}{effect}. A device on the path "
             f"removes that, or {facts.peer} has it switched off."

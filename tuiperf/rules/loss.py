@@ -43,7 +43,6 @@ SHORT_QUEUE_US, SHORT_QUEUE_SHARE = 4000.0, 0.2  # measured at queues of 5 %: 7.
 BURSTS_SCATTER = 0.08
 START_LEAST, START_PEAK, START_GROWTH, START_CWND_USED = 20, 1.2, 1.03, 0.9
 """Packets lost at the start, the highest RTT over the least, and how the rate grows afterwards."""
-START_GROWTH_SURE, START_LEVEL = 1.05, 0.95  # growing less, it must not have come to a plateau
 STANDING_INFLATION = 1.2  # a queue stands most of the time; measured at most 1.04 under loss
 RECEIVED_SCATTER, RECEIVED_SPREAD = 0.02, 0.2
 """A loss-based flow that keeps its rate so evenly, and loses so rarely, overflows a queue."""
@@ -94,13 +93,7 @@ def _recovering(facts: Facts, again: int, now: int) -> bool:
         return False
     if now:
         return facts.here_sends and again >= START_BURST * now
-    return growth >= (START_GROWTH if not _level_off(facts) else START_GROWTH_SURE)
-
-
-def _level_off(facts: Facts) -> bool:
-    """The rate has come to where it stays: the sender no longer recovers."""
-    moves = facts.motion
-    return not moves.best_bps or (moves.typical_bps or 0.0) >= START_LEVEL * moves.best_bps
+    return growth >= START_GROWTH
 
 
 def _sent(facts: Facts) -> Verdict | None:
