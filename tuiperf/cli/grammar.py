@@ -420,6 +420,7 @@ COMMANDS: dict[str, str] = {
 }
 
 OTHER_COMMANDS: dict[str, str] = {
+    "home": "where to begin, and peers measured before",
     "sweep": "why a path is slow: the tests that settle it",
     "lab": "paths with known faults, made on this machine",
     "link": "what cable, card and path say, without a test",

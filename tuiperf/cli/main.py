@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED_CODE = 130
 NO_SCREEN_CODE = 2
-OWN_WORDS = ("sweep", "lab", "link", "learn", "completion", "man")
+OWN_WORDS = ("home", "sweep", "lab", "link", "learn", "completion", "man")
 """Commands that read the words behind them by themselves (grammar.OTHER_COMMANDS)."""
 
 WHERE_OPTIONS = ("-p", "--port", "-4", "--version4", "-6", "--version6", "-B", "--bind")
@@ -51,8 +51,9 @@ def main(argv: Sequence[str]) -> int:
     """Do what the words ask for and return the exit code."""
     if list(argv) in (["--version"], ["-v"], ["version"]):
         return _version()
-    if argv and argv[0] in OWN_WORDS:
-        run: Callable[[Sequence[str]], int] = import_module(f"tuiperf.cli.{argv[0]}").run
+    if not argv or argv[0] in OWN_WORDS:
+        name = argv[0] if argv else "home"
+        run: Callable[[Sequence[str]], int] = import_module(f"tuiperf.cli.{name}").run
         return run(argv[1:])
     from tuiperf.cli.options import UsageError, parse
 

@@ -57,10 +57,12 @@ def question_rows(
     if width < 1 or height < 1:
         return []
     longest = max((len(each.text) for each in questions), default=0)
+    takes = max((len(each.takes) for each in questions), default=0)
+    told = 4 + longest + 3 + takes <= width
     rows = []
     for each in questions:
         row: Row = [(f" {each.key}  ", "key"), (pad(each.text, longest + 3), "strong")]
-        if 4 + longest + 3 + len(each.takes) <= width:
+        if told:
             row.append((each.takes, "muted"))
         rows.append(fit(row, width, glyphs))
     return fill(rows, width, height)
@@ -72,11 +74,12 @@ def machine_rows(
     """This machine: interface, speed, congestion control, and a warning about SSH."""
     if width < 1 or height < 1:
         return []
+    warning = ssh_warning(glance, toward)
     rows = [
         fit([(f" {pad(label, 6)}", "label"), (glyphs.text(text), role)], width, glyphs)
         for label, text, role in _facts(glance, width - 8)
+        if label in ("Link", "TCP") or not warning
     ]
-    warning = ssh_warning(glance, toward)
     if warning:
         rows += _wrapped(glyphs.look, warning, width, glyphs)
     return fill(rows, width, height)
