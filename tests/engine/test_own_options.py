@@ -250,6 +250,12 @@ def test_a_kernel_without_mptcp_is_named(
     assert "this kernel has no MPTCP" in refused.failure.text
 
 
+def test_an_option_that_mptcp_does_not_have_is_said(server: OurServer) -> None:
+    refused = run(client_spec(server.port, short(mptcp=True, flow_label=9), host="::1"))
+    assert refused.failed_as == 127
+    assert "MPTCP does not take that option" in refused.failure.text
+
+
 def test_a_server_may_listen_by_mptcp_from_the_start() -> None:
     with OurServer(mptcp=True) as ours:
         done = run(client_spec(ours.port, short(mptcp=True)))

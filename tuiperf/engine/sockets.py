@@ -192,6 +192,12 @@ def connect(
         _connect(sock, remote, timeout_s, code, check)
         if not options.sctp:
             insist_on_congestion(sock, options.congestion)
+    except EngineError as error:
+        sock.close()
+        if options.mptcp and error.errno in (errno.ENOPROTOOPT, errno.EOPNOTSUPP):
+            hint = "this kernel's MPTCP does not take that option"
+            raise EngineError(error.code, error.text, error.errno, hint) from None
+        raise
     except BaseException:
         sock.close()
         raise
