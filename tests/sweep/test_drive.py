@@ -176,3 +176,30 @@ def test_what_cannot_be_recorded_is_said_and_the_sweep_goes_on(tmp_path: Path) -
     asyncio.run(running.run())
     assert "nothing is recorded" in running.problem
     assert running.state.ended is not None
+
+
+class HangingFeed(MadeFeed):
+    """A run that never ends, as where a far end is silent."""
+
+    async def run(self) -> str:
+        await asyncio.sleep(3600)
+        return ""
+
+
+def test_a_second_stop_waits_for_nothing() -> None:
+    async def go() -> Sweep:
+        running = Sweep(
+            Order(events.SPEC),
+            make_feed=lambda spec: HangingFeed(spec, []),
+            look=lambda host, port, family, t_s: events.looked(t_s),
+        )
+        going = asyncio.ensure_future(running.run())
+        await asyncio.sleep(0.3)
+        running.stop()
+        running.stop()
+        await asyncio.wait_for(going, 5.0)
+        return running
+
+    state = asyncio.run(go()).state
+    assert state.ended is not None and state.ended.reason == "interrupted"
+    assert [row.done.outcome for row in state.rows if row.done] == ["done", "failed"]

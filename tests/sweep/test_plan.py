@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.sweep.made import FORWARD, REVERSE, Pretended, Way, answer, kinds, swept, verdict
 from tuiperf.rules.verdict import Confidence
 from tuiperf.sweep.conclude import conclude
-from tuiperf.sweep.known import Done, Kind, Known, Limits, Mode, Reading, Step
+from tuiperf.sweep.experiments import baseline
+from tuiperf.sweep.known import Done, Idle, Kind, Known, Limits, Mode, Reading, Step
 from tuiperf.sweep.opinion import CAUSES
 from tuiperf.sweep.plan import End, next_step
 
@@ -296,3 +297,13 @@ def test_any_sweep_ends_repeats_nothing_and_keeps_its_limits(
             assert spent_s + each.step.seconds <= limits.time_s
         spent_s, carried = spent_s + each.lasted_s, carried + each.carried_bytes
     assert conclude(known).verdicts
+
+
+def test_jitter_that_no_idle_round_trip_shows_is_the_loads() -> None:
+    told = (verdict("jitter"), verdict("path-full", HIGH))
+    base = answer(far(FULL), baseline(Known(), FORWARD))
+    first = replace(base.readings[0], verdicts=told)
+    known = Known("lab-b", idle=far(FULL).idle, done=(replace(base, readings=(first,)),))
+    assert conclude(known).first.id == "path-full"
+    varies = Idle("10.0.0.2", rtts_us=(20_000, 26_000, 34_000, 21_000, 29_000))
+    assert conclude(replace(known, idle=varies)).first.id == "jitter"

@@ -65,7 +65,7 @@ def _steps(state: SweepState) -> Iterator[str]:
     yield "| # | step | way | Mbit/s | lost | RTT ms | reading | why |"
     yield "|--:|---|---|--:|--:|--:|---|---|"
     for row in state.rows:
-        shown = cells(row, None)
+        shown = cells(row, None, state.idle)
         parts = (
             shown.number,
             shown.name,

@@ -77,7 +77,7 @@ class Sweep:
         self._feed: Feed | None = None
         self._record: Record | None = None
         self._wishes = 0
-        self._skip = self._accept = self._interrupted = False
+        self._skip = self._accept = self._interrupted = self._hurry = False
 
     @property
     def elapsed_s(self) -> float:
@@ -109,7 +109,9 @@ class Sweep:
         self._wishes += 1
 
     def stop(self) -> None:
-        """End, as for Ctrl+C: the running test ends in order and what it showed counts."""
+        """End, as for Ctrl+C: the running test ends in order and what it showed counts. Asked a
+        second time, nothing is waited for."""
+        self._hurry = self._interrupted
         self._interrupted = True
         self._stop_feed()
 
@@ -237,7 +239,7 @@ class Sweep:
                 if not stopped and self._time_is_up(feed.session, step, lasted_s):
                     stopped = True
                     feed.stop()
-                if lasted_s > step.seconds + HANG_S:
+                if lasted_s > step.seconds + HANG_S or self._hurry:
                     break
             lost = running.result() if running.done() else "it did not end in time"
         finally:

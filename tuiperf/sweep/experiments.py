@@ -161,9 +161,10 @@ def paced(known: Known, way: Direction, base: Reading) -> Step:
 
 def paced_s(base: Reading) -> float:
     """Seconds until a paced flow would lose enough to tell that loss stays."""
-    if not base.lost_share or not base.goodput_bps:
-        return PACED_MOST_S
-    return LOSSES_WANTED * 1448 * 8 / (base.lost_share * PACED_SHARE * base.goodput_bps) + 1.5
+    lost_bps = (base.lost_share or 0.0) * PACED_SHARE * (base.goodput_bps or 0.0)
+    if lost_bps < 1.0:
+        return PACED_MOST_S + 1.0
+    return LOSSES_WANTED * 1448 * 8 / lost_bps + 1.5
 
 
 def control(known: Known, way: Direction) -> Step:

@@ -75,7 +75,7 @@ def step_rows(
     """
     if width < 1 or height < 1:
         return []
-    shown = [cells(row, state.session) for row in state.rows]
+    shown = [cells(row, state.session, state.idle) for row in state.rows]
     most = max((_rate(row) for row in state.rows), default=0.0)
     room = max(0, height - 1)
     first = max(0, len(shown) - room - max(0, offset))

@@ -119,7 +119,7 @@ def _verdict(page: _Page, verdict: Verdict, *, whole: bool) -> None:
 
 
 def _steps(page: _Page, state: SweepState) -> None:
-    shown = [cells(row, None) for row in state.rows]
+    shown = [cells(row, None, state.idle) for row in state.rows]
     if not shown:
         return
     page.gap()

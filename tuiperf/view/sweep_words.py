@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tuiperf.rules.quantities import milliseconds, percent, rate, size
 from tuiperf.rules.verdict import Level
 from tuiperf.session import Direction, Flow, Session
-from tuiperf.sweep.known import Done, Kind, Reading, Step
+from tuiperf.sweep.known import Done, Idle, Kind, Reading, Step
 from tuiperf.sweep.state import Row
 
 NAMES = {
@@ -73,8 +73,8 @@ def plan_of(step: Step) -> str:
     return f"{step.seconds:.0f} s{about}"
 
 
-def cells(row: Row, session: Session | None) -> Cells:
-    """A step's row: what it showed, or shows by now."""
+def cells(row: Row, session: Session | None, idle: Idle | None = None) -> Cells:
+    """A step's row: what it showed, or shows by now. `idle` is what the look found."""
     step, done = row.step, row.done
     base = Cells(
         str(row.number), name_of(step), way_of(step), "", "", "", "", Level.PENDING, done is None
@@ -83,6 +83,9 @@ def cells(row: Row, session: Session | None) -> Cells:
         return _running(base, row, session)
     if done.outcome != "done":
         return base._replace(reading=f"{done.outcome}: {done.problem}".rstrip(": "))
+    if step.kind is Kind.LOOK and idle is not None and idle.least_us is not None:
+        least = f"{idle.least_us / 1000:.1f}"
+        return base._replace(rtt=least, reading="without load", level=Level.FINE)
     if not done.readings:
         return base._replace(reading="done", level=Level.FINE)
     return _measured(base, done)
