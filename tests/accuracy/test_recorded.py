@@ -28,17 +28,21 @@ def test_both_halves_are_large(outcomes: list[Outcome]) -> None:
     assert len(half(outcomes, False)) >= 300
 
 
-@pytest.mark.parametrize("for_choosing", [True, False], ids=["choosing", "other"])
-def test_first_verdicts_of_each_half(outcomes: list[Outcome], for_choosing: bool) -> None:
+@pytest.mark.parametrize(
+    ("for_choosing", "least"), [(True, 0.97), (False, 0.92)], ids=["choosing", "other"]
+)
+def test_first_verdicts_of_each_half(
+    outcomes: list[Outcome], for_choosing: bool, least: float
+) -> None:
     found = score(half(outcomes, for_choosing))
-    assert found.right >= 0.9, misses(half(outcomes, for_choosing))
-    assert found.wrong <= 0.02, misses(half(outcomes, for_choosing))
+    assert found.right >= least, misses(half(outcomes, for_choosing))
+    assert found.wrong <= 0.01, misses(half(outcomes, for_choosing))
 
 
 def test_healthy_paths_give_few_alarms(outcomes: list[Outcome]) -> None:
     found = score([each for each in outcomes if each.case.cause in HEALTHY])
     assert found.healthy >= 50
-    assert found.false_alarms <= 0.05, misses(outcomes)
+    assert found.false_alarms <= 0.01, misses(outcomes)
 
 
 def test_a_record_reads_back_as_it_was_written() -> None:
