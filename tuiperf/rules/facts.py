@@ -7,18 +7,16 @@ All of them are about the steady part: what follows the omitted part and the war
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import isfinite, sqrt
-from statistics import median
 from typing import Any, NamedTuple
 
-from tuiperf import events as ev
 from tuiperf.session import Direction, Flow, Phase, Session, Stream, Tick
 
-from . import host, motion
+from . import host, motion, tcp
 from .motion import Motion
+from .series import LARGEST, Series, counter, median_of, ratio, sum_known, values_of
 
 WARMUP_S = 1.0
 WARMUP_RTTS = 15  # slow start from 10 segments to 1 Gbit/s at 200 ms takes 11; measured: 2.1 s
@@ -27,12 +25,8 @@ WARMUP_SHARE = 0.25
 it doubles when the test has, so a verdict does not change because the part judged slides."""
 
 MATHIS_C = 1.22  # sqrt(3/2), Mathis et al. 1997, eq. 3, for one acknowledgement a segment
-SERIES_MAX = 400
-"""Samples of all streams together of which a median is taken; a longer series is thinned evenly."""
-
 MODEL_BASED = "bbr"  # congestion controls whose name begins so pace by a model of the path
 DATA_LEAST_BYTES = 536  # a packet's worth: the cookie that opens a stream is 37 bytes
-LARGEST = 2**64  # of any counter in struct tcp_info
 
 
 @dataclass(frozen=True)
@@ -146,17 +140,17 @@ class Facts:
     @property
     def inflation(self) -> float | None:
         """RTT under load over the minimum; 1 means that no queue has built."""
-        return _ratio(self.rtt_us, self.min_rtt_us)
+        return ratio(self.rtt_us, self.min_rtt_us)
 
     @property
     def loss_inflation(self) -> float | None:
         """RTT at the losses over the minimum: an overflowing queue doubles it, a bad cable not."""
-        return _ratio(self.loss_rtt_us, self.min_rtt_us)
+        return ratio(self.loss_rtt_us, self.min_rtt_us)
 
     @property
     def lost_at_once(self) -> float | None:
         """Packets sent again in each sample that had any."""
-        return _ratio(self.retransmits, self.loss_samples)
+        return ratio(self.retransmits, self.loss_samples)
 
     @property
     def loss_based(self) -> bool | None:
@@ -173,7 +167,7 @@ class Facts:
 
     @property
     def mathis_ratio(self) -> float | None:
-        return _ratio(self.goodput_bps, self.mathis_bps)
+        return ratio(self.goodput_bps, self.mathis_bps)
 
 
 def derive(session: Session) -> list[Facts]:
@@ -215,7 +209,7 @@ def _facts(session: Session, direction: Direction, flow: Flow) -> Facts:
     min_rtt_us = _min_rtt_us(flow, streams)
     part = _steady(session, flow, min_rtt_us)
     here_sends = (direction is Direction.FORWARD) == (session.role == "client")
-    series = [_Series.of(stream, part.begin_s, len(streams)) for stream in streams]
+    series = [Series.of(stream, part.begin_s, len(streams)) for stream in streams]
     return Facts(
         direction=direction,
         words=session.words(direction),
@@ -228,22 +222,22 @@ def _facts(session: Session, direction: Direction, flow: Flow) -> Facts:
         **_pace(part if here_sends else _with_received_rtt(part, series)),
         min_rtt_us=min_rtt_us,
         **_delay(part, series, here_sends),
-        **_sending(part, series),
-        **_losses(part, series),
-        **_marks(session, series, here_sends),
-        absent_options=_absent_options(series),
-        **_receiving(series),
+        **tcp.sending(part.ticks, series),
+        **tcp.losses(part.ticks, series),
+        **tcp.marks(session, series, here_sends),
+        absent_options=tcp.absent_options(series),
+        **tcp.receiving(series),
         **host.of(session),
         **_settings(session, here_sends, part.begin_s),
         **_far_sender(session, direction, here_sends),
     )
 
 
-def _with_received_rtt(part: _Steady, series: list[_Series]) -> _Steady:
+def _with_received_rtt(part: _Steady, series: list[Series]) -> _Steady:
     """Where we receive, the ticks' RTT is what our kernel estimates (tcpi_rcv_rtt)."""
     known: dict[float, list[int]] = {}
     for sample in (sample for each in series for sample in each.every):
-        value = _count(sample.tcp, "rcv_rtt_us")
+        value = counter(sample.tcp, "rcv_rtt_us")
         if value:
             known.setdefault(sample.test_s, []).append(value)
     mean = {test_s: sum(values) / len(values) for test_s, values in known.items()}
@@ -263,7 +257,7 @@ def _pace(part: _Steady) -> dict[str, Any]:
         "steady_s": steady_s,
         "goodput_bps": _mean_bps(ticks),
         "whole_bps": _mean_bps(measured),
-        "growth": _ratio(late, early) if half else None,
+        "growth": ratio(late, early) if half else None,
         "motion": motion.of(ticks),
         "delivered_any": _carried_bytes(part.all_ticks) >= DATA_LEAST_BYTES,
     }
@@ -279,78 +273,25 @@ def _mean_bps(ticks: Sequence[Tick]) -> float | None:
     return bits / span_s if span_s > 0 and isfinite(bits) else None
 
 
-class _Series(NamedTuple):
-    """One stream's samples: the ends of the steady part, and some of those between."""
-
-    first: ev.Json
-    last: ev.Json
-    between: list[ev.StreamSample]
-    every: list[ev.StreamSample]
-    warmup: list[ev.StreamSample]
-
-    @classmethod
-    def of(cls, stream: Stream, begin_s: float, streams: int) -> _Series:
-        samples = list(stream.samples)
-        start = bisect_left(samples, begin_s - 1e-6, key=lambda sample: sample.test_s)
-        steady = samples[start:]
-        if not steady:
-            last = samples[-1].tcp if samples else None
-            return cls({}, last or {}, [], [], [])
-        stride = 1 + len(samples) * max(1, streams) // SERIES_MAX
-        return cls(
-            steady[0].tcp or {},
-            steady[-1].tcp or {},
-            steady[::stride],
-            steady,
-            samples[:start:stride],
-        )
-
-    def grown(self, name: str) -> int | None:
-        """How much a counter grew over the steady part."""
-        first, last = _count(self.first, name), _count(self.last, name)
-        return max(0, last - first) if first is not None and last is not None else None
-
-    def values(self, name: str) -> list[int]:
-        return _values(self.between, name)
-
-
-def _values(samples: Iterable[ev.StreamSample], name: str) -> list[int]:
-    known = (_count(sample.tcp, name) for sample in samples)
-    return [value for value in known if value is not None]
-
-
-def _count(info: ev.Json | None, name: str) -> int | None:
-    """A field of TCP_INFO, None for what is no counter."""
-    value = info.get(name) if info else None
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST:
-        return value
-    return None
-
-
-def _grown(series: Iterable[_Series], name: str) -> int | None:
-    known = [value for each in series if (value := each.grown(name)) is not None]
-    return sum(known) if known else None
-
-
 def _min_rtt_us(flow: Flow, streams: list[Stream]) -> int | None:
     """The session's minimum: the kernel's own forgets after five minutes (tcp_min_rtt_wlen)."""
     newest = [stream.latest.tcp for stream in streams if stream.latest]
-    known = [value for info in newest if (value := _count(info, "min_rtt_us"))]
+    known = [value for info in newest if (value := counter(info, "min_rtt_us"))]
     return min([*known, *([flow.min_rtt_us] if flow.min_rtt_us else [])], default=None)
 
 
-def _delay(part: _Steady, series: list[_Series], here_sends: bool) -> dict[str, Any]:
+def _delay(part: _Steady, series: list[Series], here_sends: bool) -> dict[str, Any]:
     if here_sends:
         loaded = [tick.rtt_us for tick in part.ticks if tick.rtt_us]
         whole = [tick.rtt_us for tick in part.all_ticks if tick.rtt_us]
     else:
         loaded = [value for each in series for value in each.values("rcv_rtt_us") if value]
         early = [each.warmup for each in series]
-        whole = loaded + [value for each in early for value in _values(each, "rcv_rtt_us")]
+        whole = loaded + [value for each in early for value in values_of(each, "rcv_rtt_us")]
     deviations = [value for each in series for value in each.values("rttvar_us") if here_sends]
     return {
-        "rtt_us": _median(loaded),
-        "rttvar_us": _median(deviations),
+        "rtt_us": median_of(loaded),
+        "rttvar_us": median_of(deviations),
         "peak_rtt_us": max(whole, default=None),
         "loss_rtt_us": _loss_rtt(part.ticks),
     }
@@ -363,146 +304,7 @@ def _loss_rtt(ticks: Sequence[Tick]) -> float | None:
         if tick.retransmits and tick.rtt_us:
             at_loss.append(max(tick.rtt_us, before or 0.0))
         before = tick.rtt_us
-    return _median(at_loss)
-
-
-def _sending(part: _Steady, series: list[_Series]) -> dict[str, Any]:
-    ticks = part.ticks
-    windows = [t.snd_wnd_bytes for t in ticks if t.snd_wnd_bytes is not None]
-    flights = [t.in_flight_bytes for t in ticks if t.in_flight_bytes is not None]
-    busy = _grown(series, "busy_time_us")
-    return {
-        "mss_bytes": _mss(series),
-        "cwnd_bytes": _median([t.cwnd_bytes for t in ticks if t.cwnd_bytes is not None]),
-        "snd_wnd_bytes": _median(windows),
-        "snd_wnd_spread": _spread(windows),
-        "in_flight_bytes": _median(flights),
-        "window_used": _median_used((t.in_flight_bytes, t.snd_wnd_bytes) for t in ticks),
-        "cwnd_used": _median_used((t.in_flight_bytes, t.cwnd_bytes) for t in ticks),
-        "rwnd_limited_share": _ratio(_grown(series, "rwnd_limited_us"), busy),
-        "sndbuf_limited_share": _ratio(_grown(series, "sndbuf_limited_us"), busy),
-        "delivery_rate_bps": _delivery_rate(series),
-        "idle_share": _idle_share(series),
-    }
-
-
-def _delivery_rate(series: list[_Series]) -> float | None:
-    rates = [_median(each.values("delivery_rate_bytes_per_s")) for each in series]
-    total = _sum(rates)
-    return total * 8.0 if total is not None else None
-
-
-def _median_used(pairs: Iterable[tuple[int | None, int | None]]) -> float | None:
-    return _median([used / whole for used, whole in pairs if used is not None and whole])
-
-
-def _mss(series: list[_Series]) -> int | None:
-    for name in ("snd_mss_bytes", "rcv_mss_bytes"):
-        known = [_count(each.last, name) or 0 for each in series]
-        if max(known, default=0):
-            return max(known)
-    return None
-
-
-def _idle_share(series: list[_Series]) -> float | None:
-    idle = []
-    for sample in (sample for each in series for sample in each.between):
-        notsent = _count(sample.tcp, "notsent_bytes")
-        mss = _count(sample.tcp, "snd_mss_bytes")
-        if notsent is not None and mss:
-            idle.append(notsent < mss)
-    return sum(idle) / len(idle) if idle else None
-
-
-def _spread(values: Sequence[float]) -> float | None:
-    ordered = sorted(values)
-    return _ratio(ordered[len(ordered) // 10], ordered[len(ordered) * 9 // 10]) if ordered else None
-
-
-def _losses(part: _Steady, series: list[_Series]) -> dict[str, Any]:
-    known = [tick.retransmits for tick in part.ticks if tick.retransmits is not None]
-    losing = sum(count > 0 for count in known)
-    return {
-        "retransmits": sum(known) if known else None,
-        "retransmits_total": _sum(_count(each.last, "total_retrans_packets") for each in series),
-        "retransmitted_share": _ratio(
-            _grown(series, "bytes_retrans_bytes"), _grown(series, "bytes_sent_bytes")
-        ),
-        "loss_samples": losing if known else None,
-        "loss_spread": losing / len(known) if known else None,
-        "timeouts": _sum(_count(each.last, "total_rto_events") for each in series),
-        "dsack_dups": _sum(_count(each.last, "dsack_dups_packets") for each in series),
-        "unasked_dups": _sum(map(_unasked_duplicates, series)),
-        "reord_seen": _grown(series, "reord_seen_events"),
-    }
-
-
-def _unasked_duplicates(series: _Series) -> int | None:
-    rows = [
-        (sample.test_s, retransmits, duplicates)
-        for sample in series.every
-        if (retransmits := _count(sample.tcp, "total_retrans_packets")) is not None
-        and (duplicates := _count(sample.tcp, "dsack_dups_packets")) is not None
-    ]
-    if not rows:
-        return None
-    times_s, retransmits_seen, duplicates_seen = zip(*rows, strict=True)
-    return motion.unasked_duplicates(times_s, retransmits_seen, duplicates_seen)
-
-
-def _marks(session: Session, series: list[_Series], here_sends: bool) -> dict[str, Any]:
-    """ECN marks since the test began: a sender hears of them, a receiver's kernel counts them."""
-    if not here_sends:
-        known = [host.grown(session, "tcp.InCEPkts")]
-        known += [_count(each.last, "received_ce_packets") for each in series]
-        counts = [count for count in known if count is not None]
-        return {"marked": max(counts, default=None), "marked_share": None}
-    marked = _sum(_count(each.last, "delivered_ce_packets") for each in series)
-    delivered = _sum(_count(each.last, "delivered_packets") for each in series)
-    return {"marked": marked, "marked_share": _ratio(marked, delivered)}
-
-
-_OPTIONS = (
-    ("timestamps", "timestamps"),
-    ("sack", "selective acknowledgements"),
-    ("wscale", "window scaling"),
-)
-
-
-def _absent_options(series: list[_Series]) -> tuple[str, ...]:
-    """Options that every Linux of today offers, and that the handshake did not end with."""
-    last = [each.last for each in series if each.last]
-    return tuple(words for name, words in _OPTIONS if any(_count(info, name) == 0 for info in last))
-
-
-def _receiving(series: list[_Series]) -> dict[str, Any]:
-    windows = [_median(each.values("rcv_ssthresh_bytes")) for each in series]
-    unread = [
-        _median([s.unread_bytes for s in each.between if s.unread_bytes is not None])
-        for each in series
-    ]
-    ooo = [each.values("rcv_ooopack_packets") for each in series]
-    grew = [sum(after > before for before, after in pairwise(each)) for each in ooo]
-    halves = [each[len(each) // 2 :] for each in ooo]
-    late = [sum(after > before for before, after in pairwise(each)) for each in halves]
-    return {
-        "rcv_window_bytes": _sum(windows),
-        "unread_bytes": _sum(unread),
-        "out_of_order": _grown(series, "rcv_ooopack_packets"),
-        "out_of_order_total": _sum(_count(each.last, "rcv_ooopack_packets") for each in series),
-        "out_of_order_samples": max(grew) if any(ooo) else None,
-        "data_gap_us": _data_gap(series),
-        "received_segments": _grown(series, "data_segs_in_packets"),
-        "out_of_order_late": max(late) if any(ooo) else None,
-        "out_of_order_spread": _ratio(max(grew), max(map(len, ooo)) - 1) if any(ooo) else None,
-    }
-
-
-def _data_gap(series: list[_Series]) -> float | None:
-    """The shortest of the streams': one that is busy keeps the path busy."""
-    gaps = [_median(each.values("last_data_recv_ms")) for each in series]
-    known = [gap for gap in gaps if gap is not None]
-    return 1000.0 * min(known) if known else None
+    return median_of(at_loss)
 
 
 def _settings(session: Session, here_sends: bool, begin_s: float) -> dict[str, Any]:
@@ -516,8 +318,8 @@ def _settings(session: Session, here_sends: bool, begin_s: float) -> dict[str, A
         "window_asked_bytes": test.window_bytes if test else 0,
         "send_buffer_bytes": _send_buffer(session, streams),
         "rate_asked_bps": min(rates) * streams if rates else 0,
-        "worker_share": _median([host.busiest_worker_share for host in hosts]),
-        "worker_wait_share": _median(waits),
+        "worker_share": median_of([host.busiest_worker_share for host in hosts]),
+        "worker_wait_share": median_of(waits),
         "far_cpu_share": session.remote.cpu_total_percent / 100 if session.remote else None,
     }
 
@@ -534,17 +336,17 @@ def _far_sender(session: Session, direction: Direction, here_sends: bool) -> dic
     ids = {each.opened.stream for each in session.streams_of(direction)}
     rows = session.remote.streams if session.remote and not here_sends else ()
     rows = tuple(row for row in rows if row.stream in ids)
-    count = _sum(row.retransmits for row in rows)
+    count = sum_known(row.retransmits for row in rows)
     mss = next((each for each in map(_stream_mss, session.streams_of(direction)) if each), None)
     sent = sum(row.bytes for row in rows)
     return {
         "far_retransmits": count,
-        "far_retransmitted_share": _ratio(count * mss, sent) if count is not None and mss else None,
+        "far_retransmitted_share": ratio(count * mss, sent) if count is not None and mss else None,
     }
 
 
 def _stream_mss(stream: Stream) -> int | None:
-    return _count(stream.latest.tcp if stream.latest else None, "rcv_mss_bytes")
+    return counter(stream.latest.tcp if stream.latest else None, "rcv_mss_bytes")
 
 
 def _same_host(session: Session) -> bool:
@@ -562,16 +364,3 @@ def _congestion(session: Session, here_sends: bool) -> str | None:
             if option.name == "congestion" and isinstance(option.effective, str):
                 return option.effective
     return (session.test.congestion or None) if session.test else None
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return median(values) if values else None
-
-
-def _sum(values: Iterable[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return part / whole if part is not None and whole else None
