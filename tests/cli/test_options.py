@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuiperf.cli import help as help_page
-from tuiperf.cli.grammar import COMMANDS, NOT_YET, OPTIONS
+from tuiperf.cli.grammar import COMMANDS, OPTIONS
 from tuiperf.cli.options import Invocation, UsageError, parse
 from tuiperf.engine.spec import ClientSpec, ServerSpec, TestSpec
 
@@ -78,7 +78,7 @@ def test_the_defaults_are_those_of_the_specs() -> None:
 
 
 def test_defaults_named_in_the_help_are_the_true_ones() -> None:
-    named = {option.name: option.default for option in OPTIONS if option.default}
+    named = {each.name: each.default for each in OPTIONS if each.default and each.role != "server"}
     line = [word for name, value in named.items() for word in (name, value)]
     line = [*line, "--reverse"]  # --rcv-timeout is for a client that receives
     assert parse(["-c", "x", *line]).client == ClientSpec(host="x", test=TestSpec(reverse=True))
@@ -361,16 +361,6 @@ def test_an_empty_host_is_an_error() -> None:
     assert "names no host" in refusal(["-c", ""]).text
 
 
-@pytest.mark.parametrize("option", NOT_YET.options, ids=lambda option: option.name)
-def test_what_this_version_does_not_have_is_said(option: Any) -> None:
-    role = ["-s"] if option.role == "server" else ["-c", "x"]
-    argument = [] if option.optional or not option.argument else ["1"]
-    for name in option.names:
-        error = refusal([*role, name, *argument])
-        assert error.code == 13
-        assert error.text.startswith(f"{option.name} is not available in this version: ")
-
-
 @pytest.mark.parametrize(
     ("words", "rate_bps", "size"),
     [
@@ -473,7 +463,7 @@ def test_the_help_fits_80_columns_and_names_every_option() -> None:
     assert max(len(line) for line in page.splitlines()) <= 80
     assert page.isascii()
     for option in OPTIONS:
-        assert (option.names[0] if option.missing else option.name) in page
+        assert option.name in page
 
 
 def test_every_example_of_the_help_parses() -> None:

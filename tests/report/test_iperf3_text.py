@@ -229,6 +229,7 @@ def test_server_of_a_forward_test_and_the_next_banner() -> None:
     assert lines_of(TextReport(), events) == [
         RULE,
         "Server listening on 5201 (test #1)",
+        "Reachable at every IPv6 address",
         RULE,
         "Accepted connection from 192.0.2.1, port 40000",
         "[  5] local 192.0.2.2 port 5201 connected to 192.0.2.1 port 40001",
@@ -287,6 +288,7 @@ def test_verbose_server() -> None:
         "Linux lab",
         RULE,
         "Server listening on 5201 (test #1)",
+        "Reachable at every IPv6 address",
         RULE,
         "Time: Mon, 30 Nov 2026 22:00:16 GMT",
         "Accepted connection from 192.0.2.1, port 40000",

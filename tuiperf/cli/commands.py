@@ -32,6 +32,9 @@ _KINDS: dict[str, str | tuple[str, ...]] = {
     "--logfile": FILE,
     "--pidfile": FILE,
     "--record": FILE,
+    "--rsa-public-key-path": FILE,
+    "--rsa-private-key-path": FILE,
+    "--authorized-users-path": FILE,
     "--format": tuple("kmgtKMGT"),
     "--dscp": tuple(values.DSCP_NAMES),
     "--backend": backend.CHOICES,
@@ -120,7 +123,7 @@ def _of_grammar(wanted: Callable[[grammar.Option], bool]) -> tuple[Section, ...]
     """The grammar's options that are wanted, by their groups."""
     sections = []
     for group in grammar.GROUPS:
-        options = [each for each in group.options if not each.missing and wanted(each)]
+        options = [each for each in group.options if wanted(each)]
         if options:
             sections.append(Section(group.title, tuple(_of_option(each) for each in options)))
     return tuple(sections)

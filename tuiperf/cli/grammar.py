@@ -1,7 +1,6 @@
 """The grammar of the command line as one table: parsing and help are both made from it.
 
-All of iperf3 3.21's options are in it by name. An option with `missing` is known, but this version
-cannot do what it asks for, and says so instead of pretending.
+All of iperf3 3.21's options are in it by name.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuiperf.cli import values
+from tuiperf.login import MAX_SKEW_S
 
 Read = Callable[[str], Any]
 
@@ -20,10 +20,10 @@ class Option:
     """One option.
 
     `targets` say where its value goes: "test.", "client." and "server." are fields of TestSpec,
-    ClientSpec and ServerSpec, "end." one of both ends, "output." one of OutputSettings, "ask." a
-    question of the command line itself. `read` makes the value of the argument's text, a tuple
-    when there are several targets; a flag sets `value`. An argument that may be missing
-    (`optional`) is joined to the name, and without it `value` is taken.
+    ClientSpec and ServerSpec, "end." one of both ends, "login." and "output." one of LoginSettings
+    and OutputSettings, "ask." a question of the command line itself. `read` makes the value of the
+    argument's text, a tuple when there are several targets; a flag sets `value`. An argument that
+    may be missing (`optional`) is joined to the name, and without it `value` is taken.
     """
 
     names: tuple[str, ...]
@@ -36,7 +36,6 @@ class Option:
     role: str = "both"  # "client", "server" or "both"
     optional: bool = False
     own: bool = False  # iperf3 does not have it
-    missing: str = ""
     repeats: bool = False  # given again, it adds to a text with commas
 
     @property
@@ -65,14 +64,7 @@ def _server(names: str, target: str, help_text: str, **rest: Any) -> Option:
     return _option(names, target, help_text, role="server", **rest)
 
 
-def _missing(names: str, role: str, why: str, argument: str = "", optional: bool = False) -> Option:
-    return Option(
-        tuple(names.split()), (), "", argument=argument, role=role, optional=optional, missing=why
-    )
-
-
 BYTES, RATES = values.amount(1024), values.amount(1000)
-_NO_AUTH = "it has no authentication"
 
 ROLES = Group(
     "Where to measure",
@@ -327,6 +319,43 @@ SERVER = Group(
             argument="SECONDS",
             read=values.whole(5, 0, 86400),
         ),
+        _server(
+            "--server-bitrate-limit",
+            "server.rate_limit_bps server.rate_limit_average_s",
+            "end tests above this rate, on average",
+            argument="RATE[/SECONDS]",
+            read=values.rate_and_average,
+        ),
+        _server("-D --daemon", "output.daemon", "go on in the background"),
+    ),
+)
+
+LOGIN = Group(
+    "Login",
+    (
+        _client("--username", "login.username", "who we are to the server", argument="NAME"),
+        _client(
+            "--rsa-public-key-path",
+            "login.public_key",
+            "the server's public key",
+            argument="FILE",
+        ),
+        _server(
+            "--rsa-private-key-path",
+            "login.private_key",
+            "let only known users test",
+            argument="FILE",
+        ),
+        _server("--authorized-users-path", "login.users", "and these are they", argument="FILE"),
+        _server(
+            "--time-skew-threshold",
+            "login.skew_s",
+            "how far clocks may be apart",
+            argument="SECONDS",
+            read=values.whole(29, 1, MAX_SKEW_S),
+            default="10",
+        ),
+        _option("--use-pkcs1-padding", "login.pkcs1", "as iperf3 up to 3.16 logs in"),
     ),
 )
 
@@ -394,21 +423,7 @@ OUTPUT = Group(
     ),
 )
 
-NOT_YET = Group(
-    "Known, but not in this version",
-    (
-        _missing("-D --daemon", "server", "let the system's service manager keep it running"),
-        _missing("--server-bitrate-limit", "server", "it limits no client's rate", "RATE[/S]"),
-        _missing("--rsa-private-key-path", "server", _NO_AUTH, "FILE"),
-        _missing("--authorized-users-path", "server", _NO_AUTH, "FILE"),
-        _missing("--time-skew-threshold", "server", _NO_AUTH, "SECONDS"),
-        _missing("--use-pkcs1-padding", "both", _NO_AUTH),
-        _missing("--username", "client", _NO_AUTH, "NAME"),
-        _missing("--rsa-public-key-path", "client", _NO_AUTH, "FILE"),
-    ),
-)
-
-GROUPS = (ROLES, TEST, UDP, TCP, SERVER, OUTPUT, NOT_YET)
+GROUPS = (ROLES, TEST, UDP, TCP, SERVER, LOGIN, OUTPUT)
 OPTIONS = tuple(option for group in GROUPS for option in group.options)
 
 COMMANDS: dict[str, str] = {

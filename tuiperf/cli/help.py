@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from tuiperf.cli.grammar import COMMANDS, GROUPS, NOT_YET, OTHER_COMMANDS, Group, Option
+from tuiperf.cli.grammar import COMMANDS, GROUPS, OTHER_COMMANDS, Group, Option
 
 WIDTH = 80
 _NAMES_WIDTH = 30
@@ -46,10 +46,7 @@ def page() -> str:
     lines += [f"  {usage:<28}{words}" for usage, words in _USAGE]
     lines += ["", *textwrap.wrap(HOST_FORMS, WIDTH, break_on_hyphens=False)]
     for group in GROUPS:
-        if group is not NOT_YET:
-            lines += ["", *_group(group)]
-    lines += ["", f"{NOT_YET.title}:"]
-    lines += _wrapped(", ".join(option.names[0] for option in NOT_YET.options))
+        lines += ["", *_group(group)]
     lines += ["", *textwrap.wrap(UNITS, WIDTH, break_on_hyphens=False)]
     lines += ["", "Examples"]
     lines += [f"  {command:<38}{words}" for command, words in EXAMPLES]
@@ -75,10 +72,4 @@ def _names(option: Option) -> str:
         return head + option.name
     return (
         head + option.name + (f"[={option.argument}]" if option.optional else f" {option.argument}")
-    )
-
-
-def _wrapped(words: str) -> list[str]:
-    return textwrap.wrap(
-        words, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     )

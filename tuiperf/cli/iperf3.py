@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from tuiperf import __version__
 from tuiperf import events as ev
+from tuiperf.cli.credentials import logged_in
+from tuiperf.cli.daemon import PidFile, go_on_in_background
 from tuiperf.cli.options import Invocation, OutputSettings
 from tuiperf.cli.printer import Printer
 from tuiperf.cli.recordings import recorded
 from tuiperf.cli.values import UsageError
 from tuiperf.engine.client import run_client
-from tuiperf.engine.errors import EngineError, describe
+from tuiperf.engine.duties import Duties
+from tuiperf.engine.errors import EngineError
 from tuiperf.engine.measure import system_text
 from tuiperf.engine.server import run_server
 from tuiperf.engine.spec import ClientSpec, ServerSpec
 from tuiperf.engine.stops import AT_ONCE, Stops
+from tuiperf.login import Doorkeeper, LoginSettings
 from tuiperf.report.iperf3_json import JsonReport, dump
 from tuiperf.report.iperf3_stream import JsonStream
 from tuiperf.report.iperf3_text import (
@@ -28,6 +31,7 @@ from tuiperf.report.iperf3_text import (
     failure_line,
     interrupt_line,
 )
+from tuiperf.report.kept_output import KeptOutput
 from tuiperf.rules.book import diagnosis
 from tuiperf.session import Session, reduce
 from tuiperf.view.rows import escape
@@ -44,6 +48,10 @@ class Output(Protocol):
         """Show an error that came before any run."""
         ...
 
+    def server_output(self) -> dict[str, Any]:
+        """The present test's report, as a server sends it to a client that wants it."""
+        ...
+
 
 class Text:
     """iperf3's lines on stdout; errors, warnings and the interrupt on stderr."""
@@ -51,9 +59,12 @@ class Text:
     def __init__(self, printer: Printer, report: TextReport) -> None:
         self._printer = printer
         self._report = report
+        self._kept = KeptOutput()
 
     def show(self, event: ev.Event) -> None:
-        self._printer.lines(self._report.lines(event))
+        lines = self._report.lines(event)
+        self._kept.after(event, lines)
+        self._printer.lines(lines)
         if isinstance(event, ev.Failed):
             self._printer.complain(failure_line(event))
         elif isinstance(event, ev.Note) and event.level == "warning":
@@ -64,6 +75,9 @@ class Text:
 
     def failed(self, error: EngineError) -> None:
         self._printer.complain(f"error - {escape(str(error))}")
+
+    def server_output(self) -> dict[str, Any]:
+        return {"server_output_text": self._kept.text}
 
 
 class Document:
@@ -85,13 +99,17 @@ class Document:
         self._report.feed(ev.Failed(0.0, error.code, str(error), error.errno))
         self._printer.lines([dump(self._report.document(None))])
 
+    def server_output(self) -> dict[str, Any]:
+        return {"server_output_json": self._report.document()}
+
 
 class Stream:
     """One line of JSON an event; with `full` the whole document behind a run's last."""
 
     def __init__(self, printer: Printer, full: bool) -> None:
         self._printer = printer
-        self._stream = JsonStream(JsonReport(TOOL, system_text()))
+        self._report = JsonReport(TOOL, system_text())
+        self._stream = JsonStream(self._report)
         self._document = Document(printer) if full else None
 
     def show(self, event: ev.Event) -> None:
@@ -104,6 +122,9 @@ class Stream:
         self._printer.lines(self._stream.end())
         if self._document:
             self._document.failed(error)
+
+    def server_output(self) -> dict[str, Any]:
+        return {"server_output_json": self._report.document()}
 
 
 class Debug:
@@ -124,6 +145,9 @@ class Debug:
 
     def failed(self, error: EngineError) -> None:
         self._shown.failed(error)
+
+    def server_output(self) -> dict[str, Any]:
+        return self._shown.server_output()
 
 
 _HIDDEN_BELOW: dict[int, tuple[type[ev.Event], ...]] = {
@@ -146,12 +170,12 @@ def _output(asked: OutputSettings, printer: Printer) -> Output:
 def run(asked: Invocation) -> int:
     """Do what iperf3 would with the same words. Raises UsageError for files it cannot write."""
     output = asked.output
-    with Printer.open(output.logfile) as printer, _pid_file(output.pidfile):
+    with Printer.open(output.logfile) as printer, PidFile(output.pidfile) as pid_file:
         shown = _output(output, printer)
         if asked.server is not None:
-            return printer.code(_serve(asked.server, shown, printer))
+            return printer.code(_serve(asked, asked.server, shown, printer, pid_file))
         if asked.client is not None:
-            spec = recorded(asked.client, output.record)
+            spec = logged_in(recorded(asked.client, output.record), asked.login)
             return printer.code(_measure(spec, shown, printer))
     return 1
 
@@ -169,21 +193,42 @@ def _measure(spec: ClientSpec, shown: Output, printer: Printer) -> int:
     return 1 if ended.outcome == "failed" else 0
 
 
-def _serve(spec: ServerSpec, shown: Output, printer: Printer) -> int:
+def _serve(
+    asked: Invocation, spec: ServerSpec, shown: Output, printer: Printer, pid_file: PidFile
+) -> int:
+    duties = Duties(_authorize(asked.login), shown.server_output)
+    leaves = asked.output.daemon
+    if spec.file:
+        spec = replace(spec, file=str(Path(spec.file).absolute()))  # a daemon leaves the directory
     with Stops.from_signals() as stops:
 
         def emit(event: ev.Event) -> None:
+            nonlocal leaves
+            if leaves and isinstance(event, ev.Listening):
+                leaves = False  # only now: what keeps it from listening is told at the terminal
+                go_on_in_background()
+                pid_file.write()
             shown.show(event)
             if printer.gone:
                 stops.request(AT_ONCE)
 
         try:
-            code = run_server(spec, emit, stops, TOOL)
+            code = run_server(spec, emit, stops, TOOL, duties)
         except EngineError as error:
             shown.failed(error)
             return 1
     _tell_signal("server", stops, shown, printer)
     return code
+
+
+def _authorize(login: LoginSettings) -> Callable[[str], bool] | None:
+    """The check of clients' tokens, where users are known. Raises UsageError for bad files."""
+    if not login.of_server:
+        return None
+    try:
+        return Doorkeeper(login).admits
+    except EngineError as error:
+        raise UsageError(error.code, str(error)) from None
 
 
 def _tell_signal(role: str, stops: Stops, shown: Output, printer: Printer) -> None:
@@ -202,33 +247,3 @@ def _text_report(output: OutputSettings) -> TextReport:
             system=system_text(),
         )
     )
-
-
-@contextlib.contextmanager
-def _pid_file(path: str) -> Iterator[None]:
-    """Hold our process id in a file for as long as we run. Raises UsageError 135."""
-    if not path:
-        yield
-        return
-    file = Path(path)
-    if _holder_lives(file):
-        raise UsageError(135, f"{describe(135)}: '{path}' belongs to a process that still runs")
-    try:
-        file.write_text(f"{os.getpid()}\n", encoding="ascii")
-    except OSError as error:
-        raise UsageError(135, describe(135, error.errno or 0)) from None
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
-
-
-def _holder_lives(file: Path) -> bool:
-    try:
-        pid = int(file.read_text(encoding="ascii", errors="replace")[:20])
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, ValueError, OverflowError):
-        return False
-    return True

@@ -119,6 +119,7 @@ def _demo(asked: Invocation) -> int:
 
 def _live(asked: Invocation) -> int:
     """A run on the screen where the terminal can, in plain text where it cannot."""
+    from tuiperf.cli.credentials import logged_in
     from tuiperf.cli.recordings import recorded
 
     if asked.client is None:
@@ -130,7 +131,7 @@ def _live(asked: Invocation) -> int:
     opening = _opening(asked)
     if opening is None:
         return NO_SCREEN_CODE
-    spec = recorded(asked.client, asked.output.record)
+    spec = logged_in(recorded(asked.client, asked.output.record), asked.login)
     if opening.screen:
         from tuiperf.app import run_app
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tuiperf import __version__
 from tuiperf.cli.commands import Command, Flag, Section, commands
-from tuiperf.cli.grammar import NOT_YET
 from tuiperf.cli.help import EXAMPLES, HOST_FORMS, UNITS
 from tuiperf.cli.printer import Printer
 from tuiperf.view.rows import escape
@@ -59,6 +58,7 @@ ENVIRONMENT = (
     ("TERM", "dumb, or none: plain text"),
     ("LC_ALL, LC_CTYPE, LANG", "where they name no UTF-8, ASCII alone is drawn"),
     ("TEXTUAL_THEME", "the screen's theme: tuiperf-dark, tuiperf-light, ansi-dark and others"),
+    ("IPERF3_PASSWORD", "the password of --username; without it a terminal is asked"),
     ("XDG_STATE_HOME", "where files are kept, ~/.local/state if it is not set"),
     ("SSH_CONNECTION", "where it is set, the screen is drawn less often"),
     ("TUIPERF_LAB_BACKEND", "cable, netem or relay: how the lab carries packets"),
@@ -108,8 +108,6 @@ def page() -> str:
         *_listed((_usage(each), each.help) for each in _named(found)),
         ".SH OPTIONS",
         *_sections(_whole(found).sections),
-        ".SS Options of iperf3 that this version knows, but does not have",
-        _text(", ".join(option.name for option in NOT_YET.options) + "."),
         ".SS Numbers",
         _text(UNITS),
         *_of_commands(found),

@@ -20,6 +20,7 @@ from tuiperf.engine.spec import (
     ServerSpec,
     TestSpec,
 )
+from tuiperf.login import NO_LOGIN, LoginSettings
 
 __all__ = ["OPTIONS", "Invocation", "OutputSettings", "UsageError", "parse"]
 
@@ -45,6 +46,7 @@ class OutputSettings:
     forceflush: bool = False
     logfile: str = ""
     pidfile: str = ""
+    daemon: bool = False  # a server's: go on in the background
     surface: str = "auto"  # "tui", "plain", or "auto": the screen where the terminal can
     ascii: bool = False
     record: str = "auto"  # a file's name, "none", or "auto": the default place
@@ -62,6 +64,7 @@ class Invocation:
     client: ClientSpec | None = None
     server: ServerSpec | None = None
     output: OutputSettings = OutputSettings()
+    login: LoginSettings = NO_LOGIN
     file: str = ""
     profile: str = ""  # the name of a path of the lab
     notes: tuple[str, ...] = ()
@@ -110,8 +113,6 @@ def _take_apart(argv: Sequence[str]) -> _Line:
             line.words.append(argument or "")
             continue
         line.given.append(option)
-        if option.missing:
-            continue
         value = option.value if argument is None else option.read(argument)
         if option.repeats and option.targets[0] in line.settings:
             value = f"{line.settings[option.targets[0]]},{value}"
@@ -143,16 +144,12 @@ def _command(line: _Line) -> str:
 
 
 def _refuse(line: _Line, command: str) -> None:
-    """Raise UsageError for the first option that this command, or this version, does not have."""
+    """Raise UsageError for the first option that this command does not have."""
     role, code = ("server", 4) if command == "server" else ("client", 3)
     for option in line.given:
         if option.role not in ("both", role):
             raise UsageError(code, f"{describe(code)}: {option.name}")
     for option in line.given:
-        if option.missing:
-            raise UsageError(
-                13, f"{option.name} is not available in this version: {option.missing}"
-            )
         if command == "demo" and not all(each.startswith(DEMO_TAKES) for each in option.targets):
             raise UsageError(0, f"demo runs its own server: {option.name} does not go with it")
         if command == "replay" and not option.targets[0].startswith(REPLAY_TAKES):
@@ -175,7 +172,8 @@ def _build(command: str, line: _Line, output: OutputSettings) -> Invocation:
             raise UsageError(4, f"{describe(4)}: the second core of --affinity")
         server = ServerSpec(**line.part("end", "server"))
         server.check()
-        return Invocation(command, server=server, output=output, notes=_notes(line, output))
+        notes = _notes(line, output)
+        return Invocation(command, server=server, output=output, login=_login(line), notes=notes)
     if command == "replay":
         if len(line.words) != 1:
             raise UsageError(0, "replay needs one FILE, a recording: tuiperf replay FILE")
@@ -185,8 +183,18 @@ def _build(command: str, line: _Line, output: OutputSettings) -> Invocation:
     if command in ("run", "demo"):
         _no_more_words(command, line)
         notes = _notes(line, output)
-        return Invocation(command, client=client, output=output, profile=profile, notes=notes)
-    return Invocation("client", client=client, output=output, notes=_notes(line, output))
+        login = _login(line)
+        return Invocation(
+            command, client=client, output=output, login=login, profile=profile, notes=notes
+        )
+    notes = _notes(line, output)
+    return Invocation("client", client=client, output=output, login=_login(line), notes=notes)
+
+
+def _login(line: _Line) -> LoginSettings:
+    login = LoginSettings(**line.part("login"))
+    login.check()
+    return login
 
 
 def _client(command: str, line: _Line) -> ClientSpec:

@@ -102,6 +102,12 @@ def amount(step: int) -> Callable[[str], int]:
     return read
 
 
+def rate_and_average(value: str) -> tuple[int, float]:
+    """Read `RATE[/SECONDS]`: a limit in bits a second, and what it is averaged over, 0 as usual."""
+    rate, slash, seconds = value.partition("/")
+    return amount(1000)(rate), real(28, 0.1, 60)(seconds) if slash else 0.0
+
+
 def rate_and_burst(value: str) -> tuple[int, int]:
     """Read `RATE[/BURST]`: bits a second, and how many blocks go out at once."""
     rate, slash, burst = value.partition("/")

@@ -91,7 +91,10 @@ class TextReport:
 
     def _on_listening(self, event: ev.Listening) -> list[str]:
         banner = f"Server listening on {event.port} (test #{event.test_number})"
-        return [*self._greeting(self.settings.tool, self.settings.system), RULE, banner, RULE]
+        head = [*self._greeting(self.settings.tool, self.settings.system), RULE, banner]
+        if event.test_number == 1:
+            head.append(f"Reachable at {_places(event.addresses)}")
+        return [*head, RULE]
 
     def _on_connected(self, event: ev.Connected) -> list[str]:
         shown, self._control_mss_shown = self._control_mss_shown, True
@@ -393,6 +396,14 @@ def http_date(wall_s: float | None) -> str:
         return "" if wall_s is None else formatdate(int(wall_s), usegmt=True)
     except (OverflowError, ValueError, OSError):
         return ""
+
+
+def _places(addresses: tuple[str, ...]) -> str:
+    """Where a server listens; iperf3 does not say it."""
+    return " and ".join(_EVERYWHERE.get(each, escape(each)) for each in addresses)
+
+
+_EVERYWHERE = {"0.0.0.0": "every IPv4 address", "::": "every IPv6 address"}
 
 
 def _cpu(results: ev.Results) -> str:
