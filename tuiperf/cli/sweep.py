@@ -36,7 +36,7 @@ from tuiperf.view.sweep_page import idle_words, page_rows
 from tuiperf.view.sweep_words import name_of, plan_of, result_of, way_of
 from tuiperf.view.verdicts import verdict_line
 
-USAGE_CODE, NO_SERVER_CODE = 64, 69  # EX_USAGE and EX_UNAVAILABLE of sysexits.h
+USAGE_CODE = 64  # EX_USAGE of sysexits.h
 INTERRUPTED_CODE = 130
 LEAST_BUDGET_BYTES = 1_000_000
 LEAST_RATE_BPS = 100_000
@@ -218,7 +218,7 @@ def _plain(
     if running.problem:
         printer.complain(f"warning - {page.look.glyphs.text(running.problem)}")
     write_report(running.state, report, printer)
-    return printer.code(exit_code(running.state))
+    return printer.code(running.state.exit_code)
 
 
 def show(path: str, output: OutputSettings) -> int:
@@ -257,13 +257,6 @@ async def _until_over(running: Sweep) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, running.stop)
     await running.run()
-
-
-def exit_code(state: SweepState) -> int:
-    """0 healthy, 1 a setting, 2 a fault, 3 not settled, 69 when no test could be run."""
-    if state.ended is not None and state.ended.reason == "unreachable":
-        return NO_SERVER_CODE
-    return state.conclusion().code
 
 
 def _try_report(report: str | None) -> None:

@@ -29,7 +29,6 @@ from .sheets import HelpScreen, QuestionScreen
 
 SUMMARY_WIDTH = 79
 LEAVE_S = 3.0
-NO_SERVER_CODE = 69  # EX_UNAVAILABLE of sysexits.h
 
 _WIDTHS = [(0, "-slim"), (60, "-narrow"), (76, "-medium"), (110, "-wide")]
 _HEIGHTS = [(0, "-flat"), (18, "-low"), (22, "-middle"), (30, "-tall")]
@@ -123,11 +122,8 @@ class SweepScreen(Screen[None]):
             await self.sweep.close()
 
     def outcome(self) -> int:
-        """0 healthy, 1 a setting, 2 a fault, 3 not settled, 69 when no test could be run."""
-        state = self.page.state
-        if state.ended is not None and state.ended.reason == "unreachable":
-            return NO_SERVER_CODE
-        return state.conclusion().code
+        """The exit code of a sweep that stands as this one."""
+        return self.page.state.exit_code
 
     # The page
 

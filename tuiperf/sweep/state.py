@@ -15,6 +15,8 @@ from .conclude import Conclusion, conclude
 from .known import Done, Idle, Kind, Known, Limits, Mode, Step
 from .readings import carried_bytes, readings_of
 
+NO_SERVER_CODE = 69  # EX_UNAVAILABLE of sysexits.h
+
 
 @dataclass
 class Row:
@@ -57,6 +59,13 @@ class SweepState:
 
     def conclusion(self) -> Conclusion:
         return conclude(self.known())
+
+    @property
+    def exit_code(self) -> int:
+        """0 healthy, 1 a setting, 2 a fault, 3 not settled, 69 when no test could be run."""
+        if self.ended is not None and self.ended.reason == "unreachable":
+            return NO_SERVER_CODE
+        return self.conclusion().code
 
 
 def fold(state: SweepState, event: ev.Event) -> SweepState:
