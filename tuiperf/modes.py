@@ -34,10 +34,10 @@ def _run(app: TuiperfApp) -> Screen[Any]:
 
 
 def _sweep(app: TuiperfApp) -> Screen[Any]:
-    from tuiperf.cli.sweep import order_for
     from tuiperf.screens.sweep import SweepScreen
+    from tuiperf.sweep.drive import Order
 
-    return SweepScreen(app.glyphs, order=order_for(app.sweep_spec))
+    return SweepScreen(app.glyphs, order=Order.towards(app.sweep_spec))
 
 
 def _link(app: TuiperfApp) -> Screen[Any]:

@@ -99,10 +99,11 @@ def _find_out(asked: Invocation) -> int:
         return _do(asked)
     from tuiperf.cli import sweep
     from tuiperf.cli.recordings import recorded
+    from tuiperf.sweep.drive import Order
 
     for note in asked.notes:
         _complain(f"warning - {note}")
-    return sweep.sweep(sweep.order_for(recorded(asked.client, asked.output.record)), asked.output)
+    return sweep.sweep(Order.towards(recorded(asked.client, asked.output.record)), asked.output)
 
 
 def _demo(asked: Invocation) -> int:

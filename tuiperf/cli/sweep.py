@@ -10,7 +10,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,7 +21,7 @@ from tuiperf.cli.terminal import Terminal, choose
 from tuiperf.cli.values import UsageError, amount
 from tuiperf.cli.values import target as host_of
 from tuiperf.engine.errors import EngineError
-from tuiperf.engine.spec import DEFAULT_PORT, ClientSpec, TestSpec
+from tuiperf.engine.spec import DEFAULT_PORT, ClientSpec
 from tuiperf.events import Event, Looked, Note, StepEnded, StepStarted, SweepEnded, SweepStarted
 from tuiperf.recording import RecordingError
 from tuiperf.report.sweep_json import document, dump
@@ -166,11 +165,6 @@ def order_of(asked: argparse.Namespace) -> Order:
     mode = Mode.QUICK if asked.quick else Mode.THOROUGH if asked.thorough else Mode.USUAL
     limits = Limits.of(mode, asked.budget, asked.max_rate)
     return Order(spec, limits, asked.wait)
-
-
-def order_for(spec: ClientSpec) -> Order:
-    """A usual sweep towards where this spec leads."""
-    return Order(replace(spec, test=TestSpec()))
 
 
 def _run(asked: argparse.Namespace) -> int:

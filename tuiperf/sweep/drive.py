@@ -18,7 +18,7 @@ from pathlib import Path
 from tuiperf import __version__, recording
 from tuiperf.engine.measure import system_text
 from tuiperf.engine.record import Record
-from tuiperf.engine.spec import ClientSpec
+from tuiperf.engine.spec import ClientSpec, TestSpec
 from tuiperf.events import Event, Looked, Note, StepEnded, SweepEnded, SweepStarted
 from tuiperf.feed import EngineFeed, Feed
 from tuiperf.session import Session
@@ -50,6 +50,11 @@ class Order:
     spec: ClientSpec
     limits: Limits = field(default_factory=Limits)
     wait_s: float = WAIT_S  # for a server that is busy
+
+    @classmethod
+    def towards(cls, spec: ClientSpec) -> Order:
+        """A usual sweep towards where this spec leads."""
+        return cls(replace(spec, test=TestSpec()))
 
 
 class Sweep:
