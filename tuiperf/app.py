@@ -19,11 +19,18 @@ _HZ = guards.set_pace()  # before Textual is imported, which reads its frame rat
 from textual.app import App, SystemCommand  # noqa: E402
 from textual.binding import Binding, BindingType  # noqa: E402
 from textual.screen import Screen  # noqa: E402
+from textual.worker import Worker  # noqa: E402
 
-from tuiperf import keymap, modes, peers, recording, theme  # noqa: E402
+from tuiperf import (  # noqa: E402
+    glance,
+    keymap,
+    modes,
+    peers,
+    recording,
+    theme,
+)
 from tuiperf.cli.words import words_of  # noqa: E402
 from tuiperf.engine.spec import ClientSpec  # noqa: E402
-from tuiperf.evidence import glance  # noqa: E402
 from tuiperf.feed import EngineFeed, Feed  # noqa: E402
 from tuiperf.rules.book import judge  # noqa: E402
 from tuiperf.screens.run import Judge, RunScreen  # noqa: E402
@@ -337,14 +344,17 @@ class TuiperfApp(App[None]):
         from tuiperf.screens.sheets import QuestionScreen
 
         if not self.running:
-            self.run_worker(self.action_quit(), exit_on_error=False)
+            self._end()
             return
         question = "The run is still going. Stop it and quit?"
         self.push_screen(QuestionScreen(question, self.glyphs), self._really)
 
+    def _end(self) -> Worker[None]:
+        return self.run_worker(self.action_quit, exit_on_error=False)
+
     def _really(self, really: bool | None) -> None:
         if really:
-            self.run_worker(self.action_quit(), exit_on_error=False)
+            self._end()
 
     async def on_unmount(self) -> None:
         if self._forget_signals is not None:

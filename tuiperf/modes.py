@@ -53,16 +53,21 @@ def _lessons(app: TuiperfApp) -> Screen[Any]:
     return LessonsScreen(app.glyphs)
 
 
+def _recordings(app: TuiperfApp) -> Screen[Any]:
+    from tuiperf.screens.recordings import RecordingsScreen
+
+    return RecordingsScreen(app.glyphs)
+
+
 MODES = (
     Mode("home", "0", "Home", "Peers, this machine, what one can find out", _home),
     Mode("run", "1", "Run", "The run, live or over", _run),
     Mode("sweep", "2", "Sweep", "The tests that settle why a path is slow", _sweep),
     Mode("link", "3", "Link check", "What cable, card and path say", _link),
     Mode("lessons", "4", "Lessons", "What the numbers mean, with your own", _lessons),
+    Mode("recordings", "5", "Recordings", "Past runs, and two side by side", _recordings),
 )
 """All modes, by their keys. Home asks its questions under the same keys."""
-
-NAMES = tuple(mode.name for mode in MODES)
 
 
 def named(name: str) -> Mode:

@@ -75,7 +75,7 @@ def read(path: str | Path) -> Iterator[Event]:
     """
     number = 0
     try:
-        for line in _lines(Path(path)):
+        for line in lines(Path(path)):
             number += 1
             if line.strip():
                 yield from_line(line.decode("utf-8", "surrogateescape"))[1]
@@ -124,11 +124,12 @@ def _folded(path: str | Path, events: Iterable[Event]) -> Session:
     return session
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a recording, gzipped or plain, a last one that was cut off left out."""
     rest = b""
     for data in _chunks(path):
-        *lines, rest = (rest + data).split(b"\n")
-        yield from lines
+        *whole, rest = (rest + data).split(b"\n")
+        yield from whole
         if len(rest) > MAX_LINE_BYTES:
             raise EventError("the line is too long")
 

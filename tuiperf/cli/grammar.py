@@ -440,6 +440,8 @@ OTHER_COMMANDS: dict[str, str] = {
     "lab": "paths with known faults, made on this machine",
     "link": "what cable, card and path say, without a test",
     "learn": "lessons, with the numbers of your last run",
+    "recordings": "past runs of this machine",
+    "compare": "two recorded runs side by side",
     "completion": "what a shell needs to complete tuiperf's words",
     "man": "the manual page, for man -l",
 }

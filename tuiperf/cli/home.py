@@ -14,7 +14,7 @@ from tuiperf.cli.options import OutputSettings
 from tuiperf.cli.printer import Printer
 from tuiperf.cli.terminal import Terminal, choose, may_colour
 from tuiperf.cli.values import UsageError
-from tuiperf.evidence.glance import Glance, glance
+from tuiperf.glance import Glance, glance
 from tuiperf.peers import Peer
 from tuiperf.view.home import ago, machine_rows, rate_text
 from tuiperf.view.rows import ASCII, UNICODE, Glyphs, Row, escape, pad, pad_left, to_text, wrap
@@ -29,6 +29,7 @@ COMMANDS = (
     ("tuiperf sweep HOST", "why is it slower than it should be? about 2 min"),
     ("tuiperf link [HOST]", "is the link itself healthy? no peer needed"),
     ("tuiperf learn [N]", "what does this number mean? eight lessons"),
+    ("tuiperf recordings", "has anything changed? past runs; compare A B"),
     ("tuiperf demo", "try it on a path made here"),
     ("tuiperf -s", "be the server that others measure towards"),
     ("tuiperf --help", "every option"),

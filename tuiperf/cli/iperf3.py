@@ -13,7 +13,7 @@ from tuiperf.cli.credentials import logged_in
 from tuiperf.cli.daemon import PidFile, go_on_in_background
 from tuiperf.cli.options import Invocation, OutputSettings
 from tuiperf.cli.printer import Printer
-from tuiperf.cli.recordings import recorded
+from tuiperf.cli.recorded import recorded
 from tuiperf.cli.values import UsageError
 from tuiperf.engine.client import run_client
 from tuiperf.engine.duties import Duties

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 INTERRUPTED_CODE = 130
 NO_SCREEN_CODE = 2
-OWN_WORDS = ("home", "sweep", "lab", "link", "learn", "completion", "man")
+OWN_WORDS = (
+    "home", "sweep", "lab", "link", "learn", "recordings", "compare", "completion", "man"
+)  # fmt: skip
 """Commands that read the words behind them by themselves (grammar.OTHER_COMMANDS)."""
 
 WHERE_OPTIONS = ("-p", "--port", "-4", "--version4", "-6", "--version6", "-B", "--bind")
@@ -98,7 +100,7 @@ def _find_out(asked: Invocation) -> int:
     if asked.client is None or not choose(asked.output, Terminal.here()).screen:
         return _do(asked)
     from tuiperf.cli import sweep
-    from tuiperf.cli.recordings import recorded
+    from tuiperf.cli.recorded import recorded
     from tuiperf.sweep.drive import Order
 
     for note in asked.notes:
@@ -121,7 +123,7 @@ def _demo(asked: Invocation) -> int:
 def _live(asked: Invocation) -> int:
     """A run on the screen where the terminal can, in plain text where it cannot."""
     from tuiperf.cli.credentials import logged_in
-    from tuiperf.cli.recordings import recorded
+    from tuiperf.cli.recorded import recorded
 
     if asked.client is None:
         return 1

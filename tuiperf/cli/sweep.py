@@ -16,7 +16,7 @@ from typing import NoReturn
 from tuiperf.cli.options import OutputSettings
 from tuiperf.cli.page import WIDTH, Look, look_of
 from tuiperf.cli.printer import Printer
-from tuiperf.cli.recordings import recorded
+from tuiperf.cli.recorded import recorded
 from tuiperf.cli.terminal import Terminal, choose
 from tuiperf.cli.values import UsageError, amount
 from tuiperf.cli.values import target as host_of

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
-from tuiperf import modes, peers
+from tuiperf import peers
 from tuiperf.cli.options import UsageError, parse
 from tuiperf.engine.spec import ClientSpec
-from tuiperf.evidence.glance import Glance, glance
+from tuiperf.glance import Glance, glance
 from tuiperf.peers import Peer
 from tuiperf.view.help import HOME_KEYS
 from tuiperf.view.home import QUESTIONS
@@ -90,9 +90,7 @@ class HomeScreen(Screen[None]):
         self._load = load
         self._look = look
         self._clock = clock
-        names = modes.NAMES
-        questions = [each for each in QUESTIONS if each.mode in names]
-        self.page = HomePage(glyphs, questions)
+        self.page = HomePage(glyphs, QUESTIONS)
 
     def compose(self) -> ComposeResult:
         page = self.page

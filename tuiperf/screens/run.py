@@ -333,7 +333,7 @@ class RunScreen(Screen[None]):
         if self.page.explaining:
             self.action_why()
         else:
-            self.run_worker(self.run_action("app.go('home')"), exit_on_error=False)
+            self.call_later(self.run_action, "app.go('home')")
 
     def action_each_stream(self) -> None:
         self.page.each_stream = not self.page.each_stream

@@ -236,7 +236,7 @@ class SweepScreen(Screen[None]):
         if self.page.explaining:
             self.action_why()
         else:
-            self.run_worker(self.run_action("app.go('home')"), exit_on_error=False)
+            self.call_later(self.run_action, "app.go('home')")
 
     def action_scroll_rows(self, step: int) -> None:
         if self.page.explaining:

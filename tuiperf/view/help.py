@@ -38,6 +38,21 @@ HOME_KEYS = (
 )
 """Every key of the home screen, and what it does."""
 
+RECORDINGS_KEYS = (
+    ("j, k, g, G", "select a run"),
+    ("enter", "open it"),
+    ("p", "replay it in its own time; space ends that"),
+    ("space", "mark it as A, the next one as B"),
+    ("c", "A against B alone, and back"),
+    ("r", "run the same test again"),
+    ("e", "copy the recording into this directory"),
+    ("d", "delete it; asks"),
+    ("0, esc", "to the home screen"),
+    ("^p, :", "all commands, and themes"),
+    ("q", "quit; asks while a run goes on"),
+)
+"""Every key of the screen of recordings, and what it does."""
+
 LINK_KEYS = (
     ("r", "check again"),
     ("j, k, g, G", "select a check, or scroll its details"),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tuiperf.evidence.glance import Glance
+from tuiperf.glance import Glance
 from tuiperf.peers import Peer
 
 from .numbers import FAST, USUAL
@@ -31,7 +31,7 @@ QUESTIONS = (
     Question("4", "lessons", "What does this number mean?", "eight lessons, with your numbers"),
     Question("5", "recordings", "Has anything changed?", "past runs, two side by side"),
 )
-"""In the order of their keys; a screen shows those whose mode it has."""
+"""In the order of their keys, which are those of the modes."""
 
 
 def heading_rows(glance: Glance, width: int, glyphs: Glyphs = UNICODE) -> list[Row]:

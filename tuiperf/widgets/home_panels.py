@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tuiperf.evidence.glance import Glance
+from tuiperf.glance import Glance
 from tuiperf.peers import Peer
 from tuiperf.view.home import Question, heading_rows, machine_rows, peer_rows, question_rows
 from tuiperf.view.keys import Key, key_row
