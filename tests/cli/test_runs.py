@@ -60,7 +60,7 @@ def test_a_run_is_recorded_in_the_usual_place_unless_not_wanted(tmp_path: Path) 
         (["x", "--record", "/nonexistent/run"], 1, "cannot write the recording '/nonexistent/run'"),
         (["--plain", "x", "--logfile", "/nonexistent/log"], 1, "unable to open log file: No such"),
         (["--qqq"], 1, "parameter error - unknown option '--qqq'"),
-        (["x", "--sctp"], 1, "parameter error - --sctp is not available in this version"),
+        (["x", "--username", "ann"], 1, "parameter error - you must specify a username"),
         (["x", "-t\x1b[2J"], 1, "parameter error - test duration"),
         (["x\x1b[2J:y"], 1, "parameter error - 'y' in 'x\\x1b[2J:y' is no port number"),
     ],
