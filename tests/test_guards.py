@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import sys
@@ -59,13 +60,20 @@ def test_a_stalled_terminal_is_spared() -> None:
 
     shown: list[str] = []
     so_far, ending = going_on()
-    app = TuiperfApp(make_feed=lambda: (ListFeed(so_far, ending), ""), meter=Hung(io.StringIO()))
-    app.run_screen.tick = lambda: shown.append("tick")  # type: ignore[method-assign]
-    app._tick()
-    assert shown == []
-    app._meter = None
-    app._tick()
-    assert shown == ["tick"]
+    app = TuiperfApp(
+        make_feed=lambda: (ListFeed(so_far, ending), ""), meter=Hung(io.StringIO()), live=False
+    )
+
+    async def look() -> None:
+        async with app.run_test(size=(80, 24)):
+            app.run_screen.tick = lambda: shown.append("tick")  # type: ignore[method-assign]
+            app._tick()
+            assert shown == []
+            app._meter = None
+            app._tick()
+            assert shown == ["tick"]
+
+    asyncio.run(look())
 
 
 def test_the_meter_stands_where_textual_writes() -> None:
