@@ -82,6 +82,24 @@ def test_properties_are_laid_over_a_profile() -> None:
     assert changed.there.queue_bytes == 1_250_000
 
 
+def test_a_queue_of_a_profile_stays_when_its_rate_changes() -> None:
+    changed = profiles.build({"rate": "50M"}, profiles.load("bloated").path)
+    assert (changed.there.rate_bps, changed.there.queue_bytes) == (50_000_000, 6 << 20)
+
+
+@pytest.mark.parametrize("table", [{}, {"loss": "2%"}])
+def test_the_losses_of_a_profile_can_be_sent_the_other_way(table: dict[str, Any]) -> None:
+    changed = profiles.build({**table, "loss-toward": "there"}, profiles.load("lossy-reverse").path)
+    assert (changed.there.loss, changed.here.loss) == (0.02 if table else 0.001, 0)
+
+
+def test_a_narrow_link_may_begin_to_speak() -> None:
+    base = profiles.load("mtu-blackhole").path
+    changed = profiles.build({"mtu": 1400}, base)
+    assert base.there.mtu_silent
+    assert (changed.there.mtu_bytes, changed.there.mtu_silent) == (1400, False)
+
+
 def test_a_loss_can_be_for_one_direction_only() -> None:
     path = profiles.build({"rate": "100M", "rtt": "20ms", "loss": "1%", "loss-toward": "here"})
     assert (path.there.loss, path.here.loss) == (0, 0.01)
@@ -128,6 +146,20 @@ def test_directions_hosts_and_helpers_have_tables_of_their_own() -> None:
         ({"helper": [{"kind": "dwarf"}]}, "helper 'dwarf' is not one of hog, pause, crowd"),
         ({"helper": [3]}, "helper: a table was expected"),
         ({"shared-medium": True, "there": {"rate": "1M"}}, "a shared medium has one rate"),
+        ({"shared-medium": True, "rtt": "4ms"}, "a shared medium needs a rate"),
+        ({"rate": "10M", "queue": "0"}, "queue: '0' is less than three packets"),
+        ({"rtt": "10s"}, "so long a delay needs a rate"),
+        ({"mtu": 1400, "blackhole-mtu": 1300}, "mtu and blackhole-mtu: only one of them can be"),
+        ({"there": {"rtt": "9ms", "delay": "1ms"}}, "rtt and delay: only one of them can be"),
+        ({"loss-toward": "here"}, "loss-toward: no loss is asked for"),
+        ({"loss-toward": "here", "there": {"loss": "1%"}}, "a loss toward there is asked for"),
+        ({"queue": "64K"}, "queue: that has a meaning only with rate"),
+        ({"burst-length": 5}, "burst-length: that has a meaning only with burst-loss"),
+        ({"reorder-by": "5ms"}, "reorder-by: that has a meaning only with reorder"),
+        (
+            {"there": {"police-burst": "90K"}, "here": {"police": "1M"}},
+            "police-burst: that has a meaning only with police",
+        ),
     ],
 )
 def test_an_impossible_path_gets_one_line(table: dict[str, Any], complaint: str) -> None:

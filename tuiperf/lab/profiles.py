@@ -72,6 +72,13 @@ HELPER_KEYS: dict[str, tuple[str, Read]] = {
 }
 _PATH_WORDS = {"rtt", "queue", "loss-toward", "shared-medium", "collides", "seed"}
 _PROFILE_WORDS = {"cause", "verdict", "options"}
+_RIVALS = (("mtu", "blackhole-mtu"), ("rtt", "delay"))
+_COMPANIONS = {
+    "burst-length": ("burst-loss", "burst_loss"),
+    "reorder-by": ("reorder", "reorder"),
+    "police-burst": ("police", "police_bps"),
+    "queue": ("rate", "rate_bps"),
+}
 _LOSSES = ("loss", "burst-loss", "burst-length")
 
 
@@ -133,20 +140,24 @@ def build(table: Table, base: PathSpec | None = None) -> PathSpec:
     toward = str(table.get("loss-toward", ""))
     if toward not in ("", *DIRECTIONS):
         raise LabError(f"loss-toward: {toward!r} is neither here nor there")
+    if toward:
+        spec = _lose_only(toward, table, spec)
+    common = {key: table[key] for key in table if key in (*DIRECTION_KEYS, "rtt", "collides")}
     built = {}
     for name in DIRECTIONS:
-        common = {key: table[key] for key in table if key in (*DIRECTION_KEYS, "rtt", "collides")}
+        theirs = common
         if toward and toward != name:
-            common = {key: value for key, value in common.items() if key not in _LOSSES}
-        built[name] = _direction({**common, **_table(table, name)}, spec.direction(name))
+            theirs = {key: value for key, value in common.items() if key not in _LOSSES}
+        built[name] = _direction(_merged(theirs, _table(table, name)), spec.direction(name))
+    _check_companions(table, built)
     rtt_s = built["there"].delay_s + built["here"].delay_s
     queue = {name: _table(table, name).get("queue", table.get("queue")) for name in DIRECTIONS}
-    asked = any(queue.values()) or base is None or _changes_bdp(table)
-    if asked:
-        built = {
-            name: replace(each, queue_bytes=_queue_bytes(queue[name] or "1bdp", each, rtt_s))
-            for name, each in built.items()
-        }
+    for name, each in built.items():
+        if queue[name] is None and base is not None and not _usual_queue(base, name):
+            continue
+        if queue[name] is not None or base is None or _changes_bdp(table):
+            size = _queue_bytes("1bdp" if queue[name] is None else queue[name], each, rtt_s)
+            built[name] = replace(each, queue_bytes=size)
     spec = replace(
         spec,
         **built,
@@ -158,6 +169,54 @@ def build(table: Table, base: PathSpec | None = None) -> PathSpec:
     )
     spec.check()
     return spec
+
+
+def _usual_queue(path: PathSpec, name: str) -> bool:
+    """Whether a direction has the queue that it gets when none is asked for."""
+    direction = path.direction(name)
+    return direction.queue_bytes == _queue_bytes("1bdp", direction, path.rtt_s)
+
+
+def _lose_only(toward: str, table: Table, base: PathSpec) -> PathSpec:
+    """The base with its losses, if new ones are not asked for, moved to one direction."""
+    other = "here" if toward == "there" else "there"
+    if any(key in _table(table, other) for key in _LOSSES):
+        raise LabError(f"loss-toward: {toward} alone, and yet a loss toward {other} is asked for")
+    asked = any(key in part for part in (table, _table(table, toward)) for key in _LOSSES)
+    ends = (base.direction(toward), base.direction(other))
+    lossy = next((each for each in ends if each.loss or each.burst_loss), None)
+    if lossy is None and not asked:
+        raise LabError("loss-toward: no loss is asked for; --loss 1% would")
+    lost = lossy or Direction()
+    moved: dict[str, Any] = {
+        toward: replace(
+            base.direction(toward),
+            loss=lost.loss,
+            burst_loss=lost.burst_loss,
+            burst_packets=lost.burst_packets,
+        ),
+        other: replace(base.direction(other), loss=0.0, burst_loss=0.0),
+    }
+    return replace(base, **moved)
+
+
+def _merged(common: Table, own: Table) -> Table:
+    """A direction's own words over those for both, where either of a pair replaces the other."""
+    merged = dict(common)
+    for pair in _RIVALS:
+        for words_here in (common, own):
+            if all(key in words_here for key in pair):
+                raise LabError(f"{pair[0]} and {pair[1]}: only one of them can be")
+        if any(key in own for key in pair):
+            merged = {key: value for key, value in merged.items() if key not in pair}
+    return {**merged, **own}
+
+
+def _check_companions(table: Table, built: Mapping[str, Direction]) -> None:
+    for key, (needed, field) in _COMPANIONS.items():
+        for part, names in ((table, DIRECTIONS), *((_table(table, n), (n,)) for n in DIRECTIONS)):
+            if key in part and not any(getattr(built[name], field) for name in names):
+                raise LabError(f"{key}: that has a meaning only with {needed}")
 
 
 def _changes_bdp(table: Table) -> bool:
@@ -173,8 +232,8 @@ def _direction(table: Table, base: Direction) -> Direction:
     for key, (name, read) in DIRECTION_KEYS.items():
         if key in table:
             values[name] = read(key, str(table[key]))
-    if "blackhole-mtu" in table:
-        values["mtu_silent"] = True
+    if "mtu" in table or "blackhole-mtu" in table:
+        values["mtu_silent"] = "blackhole-mtu" in table
     if "collides" in table:
         values["collides"] = _flag(table, "collides", False)
     if values.get("police_bps") and not values.get("police_bytes"):
@@ -186,7 +245,10 @@ def _direction(table: Table, base: Direction) -> Direction:
 def _queue_bytes(text: object, direction: Direction, rtt_s: float) -> int:
     products = words.bandwidth_delay_share(str(text))
     if products is None:
-        return words.size_bytes("queue", str(text))
+        size = words.size_bytes("queue", str(text))
+        if not size:
+            raise LabError(f"queue: {str(text)!r} is less than three packets")
+        return size
     if products < 0:
         raise LabError(f"queue: {str(text)!r} is negative")
     size = int(products * direction.rate_bps * rtt_s / 8)

@@ -80,9 +80,11 @@ class Direction:
             )
         if self.police_bps and self.police_bytes < MIN_QUEUE_BYTES:
             raise LabError(f"police-burst toward {name}: less than {MIN_QUEUE_BYTES} bytes")
-        wire_bytes = self.rate_bps * (self.delay_s + self.jitter_s) / 8
+        rate_bps = self.rate_bps or MAX_RATE_BPS
+        wire_bytes = rate_bps * (self.delay_s + self.jitter_s) / 8
         if wire_bytes + self.queue_bytes > MAX_HELD_BYTES:
-            raise LabError(f"rate, delay and queue toward {name} would hold more than 1 GiB")
+            hint = "" if self.rate_bps else "; so long a delay needs a rate"
+            raise LabError(f"rate, delay and queue toward {name} would hold more than 1 GiB{hint}")
 
     def _check_bursts(self, name: str) -> None:
         if not 1 <= self.burst_packets <= 10_000:
@@ -187,6 +189,8 @@ class PathSpec:
         self.far.check("far")
         for helper in self.helpers:
             helper.check()
+        if self.shared_medium and not self.there.rate_bps:
+            raise LabError("a shared medium needs a rate")
         if self.shared_medium and self.there.rate_bps != self.here.rate_bps:
             raise LabError("a shared medium has one rate for both directions")
 
