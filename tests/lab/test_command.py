@@ -144,6 +144,71 @@ def test_the_end_of_lab_run_ends_its_command_and_its_path(
     assert wait_until_gone({pid}, {network}) == (set(), set())
 
 
+@pytest.mark.parametrize("attended", [False, True])
+def test_what_a_command_left_behind_ends_with_a_killed_keeper(
+    name: str, tmp_path: Path, attended: bool
+) -> None:
+    assert tuiperf(tmp_path, "lab", "up", "--name", name, "--rtt", "2ms").returncode == 0
+    lab = join(name)
+    assert lab is not None
+    keeper = int(lab.info["pid"])
+    lab.close()
+    script = "setsid sleep 1000 >&- 2>&- & echo $!" + ("; sleep 1000; :" if attended else "")
+    with subprocess.Popen(
+        [*TUIPERF, "lab", "run", name, "--", "sh", "-c", script],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(tmp_path),
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        stray = int(child.stdout.readline())
+        network = network_of(stray)
+        assert network not in (0, network_of("self"))
+        if not attended:
+            child.wait(TIMEOUT_S)
+        os.kill(keeper, signal.SIGKILL)
+        child.wait(TIMEOUT_S)
+    assert wait_until_gone({stray}, {network}) == (set(), set())
+
+
+def test_an_interrupt_that_no_terminal_sent_reaches_the_command(
+    lab_here: None, tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        [*TUIPERF, "lab", "run", "--rtt", "2ms", "--", "sh", "-c", "echo; exec sleep 1000"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(tmp_path),
+        start_new_session=True,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        assert child.wait(TIMEOUT_S) == 128 + signal.SIGINT
+
+
+def test_a_lab_that_does_not_answer_is_not_called_down(name: str, tmp_path: Path) -> None:
+    assert tuiperf(tmp_path, "lab", "up", "--name", name, "--rtt", "2ms").returncode == 0
+    lab = join(name)
+    assert lab is not None
+    keeper = int(lab.info["pid"])
+    lab.close()
+    os.kill(keeper, signal.SIGSTOP)
+    try:
+        done = tuiperf(tmp_path, "lab", "down", name)
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "tuiperf: error - the lab does not answer\n"
+
+
+def test_all_and_a_name_contradict_each_other(tmp_path: Path) -> None:
+    done = tuiperf(tmp_path, "lab", "down", "one", "--all")
+    assert done.returncode == 1
+    assert "a name or --all, not both" in done.stderr
+
+
 def test_when_the_lab_dies_under_a_command_that_is_said(name: str, tmp_path: Path) -> None:
     assert tuiperf(tmp_path, "lab", "up", "--name", name, "--rtt", "2ms").returncode == 0
     with subprocess.Popen(

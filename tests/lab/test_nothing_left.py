@@ -24,7 +24,14 @@ from tuiperf.lab.profiles import build
 from tuiperf.lab.run import Lab, path, start
 
 PATH = build({"rate": "50M", "rtt": "10ms", "helper": [{"kind": "hog"}, {"kind": "crowd"}]})
-PARTS = ["the relay", "the server", "the hog", "the crowd", "the other traffic's far end"]
+PARTS = [
+    "the warden",
+    "the relay",
+    "the server",
+    "the hog",
+    "the crowd",
+    "the other traffic's far end",
+]
 
 OWNER = """
 import sys, time

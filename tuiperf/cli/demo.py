@@ -46,7 +46,11 @@ def demo_path(asked: Invocation, tell: Callable[[str], None]) -> Iterator[Invoca
         raise UsageError(0, str(error)) from None
     try:
         lab = start(profile.path, profile=profile.name)
-        lab.near.enter()
+        try:
+            lab.near.enter()
+        except LabError:
+            lab.close()
+            raise
     except LabError as error:
         tell(f"the demo measures plain loopback, for there is no lab: {error}")
         with demo_server(asked) as towards_it:

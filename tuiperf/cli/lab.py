@@ -284,12 +284,19 @@ def _up(asked: argparse.Namespace) -> int:
 
 
 def _down(name: str, everything: bool) -> int:
-    for each in registry.names() if everything else [name or _only("down")]:
+    if name and everything:
+        raise UsageError(0, "lab down takes a name or --all, not both")
+    up = registry.names() if everything else [name or _only("down")]
+    if not up:
+        _say("no lab is up")
+    for each in up:
         lab = join(each)
         if lab is None:
             raise LabError(f"no lab {each!r} is up")
-        lab.down()
-        lab.close()
+        try:
+            lab.down()
+        finally:
+            lab.close()
         _say(f"{each} is down")
     return 0
 
@@ -317,13 +324,14 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
 
 def _attend(lab: Lab, argv: list[str]) -> int:
     """Run a command on the near side until it ends, or the lab does."""
-    signal.signal(signal.SIGINT, lambda number, frame: None)  # the terminal sends it to both
+    signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         process = lab.near.popen(argv)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LabError(f"cannot run {argv[0]!r}: {reason}") from None
-    for number in _PASSED_ON:
+    own = () if _shares_a_terminal() else (signal.SIGINT,)
+    for number in (*_PASSED_ON, *own):
         signal.signal(number, lambda number, frame: stop_politely(process, signal.Signals(number)))
     ended = os.pidfd_open(process.pid)
     try:
@@ -336,6 +344,20 @@ def _attend(lab: Lab, argv: list[str]) -> int:
     finally:
         os.close(ended)
     return exit_code_of(process)
+
+
+def _shares_a_terminal() -> bool:
+    """Whether a terminal's Ctrl+C reaches us and the command alike."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
 
 
 def _check(asked: argparse.Namespace) -> int:

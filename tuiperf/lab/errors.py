@@ -9,3 +9,7 @@ class LabError(Exception):
 
 class LabEndedError(LabError):
     """A lab that was there and is no more: a part of it ended or was killed."""
+
+
+class LabSilentError(LabError):
+    """A lab that is there and does not answer in time: it is stopped, or the machine is busy."""

@@ -144,7 +144,9 @@ def _crowd(cue: _Cue, peer: str, port: int, toward: str, streams: int) -> None:
     socks: list[socket.socket] = []
     while True:
         if cue.active and not socks:
-            socks = [_connect(peer, port, toward) for _ in range(streams)]
+            with contextlib.suppress(OSError):  # a path that lets nobody through: try again
+                for _ in range(streams):
+                    socks.append(_connect(peer, port, toward))
         elif not cue.active and socks:
             for sock in socks:
                 sock.close()

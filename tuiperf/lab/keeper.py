@@ -23,7 +23,7 @@ from typing import Any
 
 from tuiperf.engine import prctl
 from tuiperf.lab import backend, messages, namespaces, netem, topology
-from tuiperf.lab.errors import LabEndedError, LabError
+from tuiperf.lab.errors import LabError
 from tuiperf.lab.farserver import FarServer
 from tuiperf.lab.namespaces import Namespaces, inside
 from tuiperf.lab.registry import listen
@@ -32,6 +32,7 @@ from tuiperf.lab.spec import SIDES, Helper, PathSpec
 CROWD_PORT = 5299
 END_S = 2.0
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
+_NO_HELPERS = ("the server", "the warden")
 
 Json = dict[str, Any]
 
@@ -91,6 +92,7 @@ class Keeper:
         if name:
             self._listener = listen(name)
         spaces = self._spaces = namespaces.make(asked.get("in_user_namespace"))
+        self._start_warden(spaces)
         has_netem = not path.empty and netem.available()
         chosen, because = backend.choose(path, has_netem, str(asked.get("backend", "")))
         self._connect(chosen, path)
@@ -140,6 +142,12 @@ class Keeper:
         theirs.close()
         self._relay.settimeout(10.0)
         messages.ask(self._relay, path.to_json())
+
+    def _start_warden(self, spaces: Namespaces) -> None:
+        fds = (spaces.near, spaces.far)
+        arguments = [*map(str, fds), str(self._owner_pid)]
+        process = self._start("tuiperf.lab.warden", arguments, pass_fds=fds)
+        self._parts.append(Part("the warden", process))
 
     def _start(
         self, module: str, arguments: list[str], pass_fds: tuple[int, ...] = ()
@@ -204,7 +212,7 @@ class Keeper:
         assert self._server is not None
         for word in self._server.news():
             for part in self._parts:
-                if part.process.stdin is not None and part.process is not self._server.process:
+                if part.process.stdin is not None and part.name not in _NO_HELPERS:
                     with contextlib.suppress(OSError):
                         os.write(part.process.stdin.fileno(), word)
 
@@ -238,9 +246,7 @@ class Keeper:
                 messages.send(client, self._change(asked))
             else:
                 messages.send(client, {"error": "the lab does not know this question"})
-        except LabEndedError:
-            return False
-        except OSError:
+        except (LabError, OSError):
             return False
         return True
 
@@ -251,7 +257,7 @@ class Keeper:
 
     def _change(self, asked: Json) -> Json:
         try:
-            path = PathSpec.from_json(asked["path"])
+            path = PathSpec.from_json(asked.get("path", {}))
         except LabError as error:
             return {"error": str(error)}
         if self._relay is None:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from tuiperf.lab.errors import LabEndedError
+from tuiperf.lab.errors import LabEndedError, LabSilentError
 
 MAX_BYTES = 1 << 17
 _MAX_FDS = 4
@@ -21,16 +21,22 @@ def send(sock: socket.socket, message: Json, fds: Sequence[int] = ()) -> None:
 
 
 def receive(sock: socket.socket) -> tuple[Json, list[int]]:
-    """The next message and its descriptors. Raises LabEndedError when the other end is gone."""
+    """The next message and its descriptors. Raises LabEndedError when the other end is gone.
+
+    Raises LabSilentError when nothing comes within the socket's time.
+    """
     try:
         data, fds, _, _ = socket.recv_fds(sock, MAX_BYTES, _MAX_FDS)
     except TimeoutError:
-        raise LabEndedError("the lab does not answer") from None
+        raise LabSilentError("the lab does not answer") from None
     except OSError:
         data, fds = b"", []
     if not data:
         raise LabEndedError("the lab has ended")
-    message = json.loads(data)
+    try:
+        message = json.loads(data)
+    except ValueError:
+        message = None
     if not isinstance(message, dict):
         raise LabEndedError("the lab speaks another language: is it of another version?")
     return message, fds

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGCONT, SIGKILL
 from typing import Any
 
 from tuiperf.lab.errors import LabError
@@ -148,8 +148,11 @@ def inhabitants(namespaces: Namespaces) -> set[int]:
 
 
 def clear(namespaces: Namespaces, spare: set[int], limit_s: float = 2.0) -> None:
-    """Kill who is on either side, but for those to `spare`."""
+    """Kill who is on either side, but for those to `spare`: they go on if they were stopped."""
     deadline_s = time.monotonic() + limit_s
+    for pid in inhabitants(namespaces) & spare - {os.getpid()}:
+        with contextlib.suppress(OSError):
+            os.kill(pid, SIGCONT)
     while left := inhabitants(namespaces) - spare - {os.getpid()}:
         for pid in left:
             with contextlib.suppress(OSError):

@@ -181,7 +181,7 @@ class Lab:
 
     def why_ended(self) -> str:
         """The reason, once `alive` is False."""
-        with contextlib.suppress(LabEndedError):
+        with contextlib.suppress(LabError):
             return str(messages.receive(self._control)[0].get("ended", ""))
         return "its keeper was killed"
 
@@ -203,8 +203,12 @@ class Lab:
         namespaces.clear(self.spaces, {os.getpid()})
 
     def down(self) -> None:
-        """End the lab, whoever it belongs to, and wait until it is gone. Raises LabEndedError."""
-        messages.send(self._control, {"want": "down"})
+        """End the lab, whoever it belongs to, and wait until it is gone.
+
+        Raises LabSilentError when it does not go in time.
+        """
+        with contextlib.suppress(OSError):
+            messages.send(self._control, {"want": "down"})
         with contextlib.suppress(LabEndedError):
             while True:
                 messages.receive(self._control)
