@@ -200,10 +200,11 @@ class TuiperfApp(App[None]):
         screen = self.base
         if self.current_mode == "run" or screen.query(StatusLine):
             return
-        if not screen.query("#keys"):
+        if not screen.is_mounted:
             self.call_after_refresh(self._add_status)
             return
-        screen.mount(StatusLine(self.glyphs), before="#keys")
+        if screen.query("#keys"):
+            screen.mount(StatusLine(self.glyphs), before="#keys")
 
     def check_link(self, towards: str) -> None:
         """Show the link check, of the link towards this host or address."""
@@ -298,7 +299,7 @@ class TuiperfApp(App[None]):
         for screen in list(self.opened.values()):
             if cast(Screen[Any], screen).is_mounted:
                 screen.tick()
-        if self._run_screen is not None:
+        if self._run_screen is not None and self.screen_stack:
             self._pace_for(self._run_screen)
             seen = self.current_mode == "run"
             for line in self.base.query(StatusLine):

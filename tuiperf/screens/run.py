@@ -64,6 +64,7 @@ class RunScreen(Screen[None]):
         Binding("f", "freeze", "Freeze the screen", id="run.freeze"),
         Binding("b", "why", "Explain the verdict", id="run.why"),
         Binding("p", "each_stream", "Every stream", id="run.streams"),
+        Binding("u", "units", "Bytes or bits", id="run.units"),
         Binding("y", "copy", "Copy the summary", id="run.copy"),
         Binding("e", "export", "Export the recording", id="run.export"),
         Binding("j,down", "scroll_rows(1)", "Down", show=False),
@@ -338,6 +339,11 @@ class RunScreen(Screen[None]):
     def action_each_stream(self) -> None:
         self.page.each_stream = not self.page.each_stream
         self.page.scrolled = 0
+        self.sync()
+
+    def action_units(self) -> None:
+        """Rates in bytes a second, and back."""
+        self.page.in_bytes = not self.page.in_bytes
         self.sync()
 
     def action_scroll_rows(self, step: int) -> None:

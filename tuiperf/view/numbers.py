@@ -37,6 +37,11 @@ class Units(NamedTuple):
     rtt_decimals: int = 1
     settled: bool = False
 
+    def in_bytes(self) -> Units:
+        """The same with rates in decimal bytes: MB/s for Mbit/s."""
+        name, bps, decimals = self.rate
+        return self._replace(rate=RateUnit(name.replace("bit", "B"), bps * 8, decimals + 1))
+
     def rtt(self, rtt_us: float | None) -> str:
         """A round-trip time in milliseconds."""
         return "-" if rtt_us is None else f"{rtt_us / 1000:.{self.rtt_decimals}f}"

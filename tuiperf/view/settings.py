@@ -65,7 +65,7 @@ def _field(each: Field, active: bool, cursor: int, width: int, glyphs: Glyphs) -
 def _typed(each: Field, cursor: int, room: int, glyphs: Glyphs) -> Row:
     """The text around its cursor, which is drawn, so that no terminal has to blink it."""
     before, after = glyphs.text(each.text[:cursor]), glyphs.text(each.text[cursor:])
-    while cell_width(before) > room - 2:
+    while before and cell_width(before) > room - 2:
         before = before[1:]
     hint = f" {glyphs.text(each.hint)}" if not each.text else ""
     bar = "_" if glyphs.ascii else "▏"

@@ -26,17 +26,16 @@ class Page:
     scrolled: int = 0  # rows of the table scrolled away
     explained: int = 0  # rows of the explanation scrolled away
     kept_units: Units | None = None
+    in_bytes: bool = False
     seen: bool = False  # its screen was shown since the run ended
 
     @property
     def units(self) -> Units:
         """The run's units: settled once, so that columns never jump."""
-        if self.kept_units is not None:
-            return self.kept_units
-        units = units_of(self.session)
+        units = self.kept_units or units_of(self.session)
         if units.settled:
             self.kept_units = units
-        return units
+        return units.in_bytes() if self.in_bytes else units
 
     @property
     def has_data(self) -> bool:
