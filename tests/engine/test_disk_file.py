@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -140,6 +142,72 @@ def test_a_full_disk_ends_the_test_with_its_reason() -> None:
     with OurServer(file="/dev/full") as server:
         ours = run(client_spec(server.port, short(time_s=30)))
     assert (ours.failed_as, ours.failure.remote) == (14, True)
+
+
+def test_a_file_that_the_system_lets_grow_no_more_ends_the_test(tmp_path: Path) -> None:
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with OurServer() as server:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, usual[1]))
+        try:
+            done = run(client_spec(server.port, short(reverse=True), file=str(tmp_path / "x")))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert done.failed_as == 14
+    assert "unable to write to -F file" in done.failure.text
+    assert "File too large" in done.failure.text
+
+
+def test_a_pipe_whose_reader_goes_ends_the_test(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    watch = threading.Timer(0.5, os.close, [reader])
+    with OurServer() as server:
+        watch.start()
+        done = run(client_spec(server.port, short(reverse=True, time_s=30), file=str(pipe)))
+    watch.join()
+    assert done.failed_as == 14
+    assert "Broken pipe" in done.failure.text
+
+
+def test_a_file_that_cannot_be_read_ends_the_test() -> None:
+    file = "/proc/self/mem"  # its first page is nobody's
+    with OurServer() as server:
+        done = run(client_spec(server.port, short(time_s=30), file=file))
+    assert (done.failed_as, done.failure.remote) == (14, False)
+    assert "unable to read from -F file /proc/self/mem: Input/output error" in done.failure.text
+    with OurServer(file=file) as server:
+        done = run(client_spec(server.port, short(reverse=True, time_s=30)))
+    assert (done.failed_as, done.failure.remote) == (14, True)
+
+
+def test_a_file_too_small_for_a_wait_fails_all_the_same() -> None:
+    with OurServer(file="/dev/full") as server:
+        done = run(client_spec(server.port, short(total_bytes=1000)))
+    assert (done.failed_as, done.failure.remote) == (14, True)
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.7])
+def test_a_pipe_is_waited_for_and_loses_nothing(tmp_path: Path, late_s: float) -> None:
+    pipe, target = tmp_path / "pipe", tmp_path / "target"
+    os.mkfifo(pipe)
+    writer = threading.Timer(late_s, pipe.write_bytes, [CONTENT])
+    with OurServer(file=str(target)) as server:
+        writer.start()
+        done = run(client_spec(server.port, short(time_s=20), file=str(pipe)))
+        server.run_of(done)
+    writer.join()
+    assert done.outcome == "completed"
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_silent_pipe_does_not_outlast_the_test(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with OurServer() as server:
+        done = run(client_spec(server.port, short(), file=str(pipe)))
+    assert done.outcome == "completed"
+    assert done.local.streams[0].bytes == 0
 
 
 def test_a_name_that_is_none_is_an_error() -> None:

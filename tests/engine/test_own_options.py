@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -13,8 +14,10 @@ import pytest
 
 from tests.engine.driving import OurServer, client_spec, run, short
 from tuiperf.engine import cores, flow_label, mptcp, sockets
+from tuiperf.engine import listener as listener_module
 from tuiperf.engine.control import USUAL, ControlSocket, KeepAlive, check_keep_alive
 from tuiperf.engine.errors import EngineError
+from tuiperf.engine.listener import Listener
 from tuiperf.engine.spec import ClientSpec, ServerSpec, TestSpec
 from tuiperf.events import Agreed, StreamOpened
 
@@ -254,6 +257,57 @@ def test_an_option_that_mptcp_does_not_have_is_said(server: OurServer) -> None:
     refused = run(client_spec(server.port, short(mptcp=True, flow_label=9), host="::1"))
     assert refused.failed_as == 127
     assert "MPTCP does not take that option" in refused.failure.text
+
+
+def test_mptcp_does_not_swallow_a_name_that_no_congestion_control_has(server: OurServer) -> None:
+    refused = run(client_spec(server.port, short(mptcp=True, congestion="nonsense")))
+    assert refused.failed_as == 134
+    done = run(client_spec(server.port, short(mptcp=True, congestion="reno")))
+    assert done.option("congestion").effective == "reno"
+
+
+@pytest.mark.parametrize("family", [0, 4, 6])
+def test_who_comes_while_the_listener_changes_is_served(family: int) -> None:
+    listener = Listener(ServerSpec(port=0, family=family))
+    host = "::1" if family == 6 else "127.0.0.1"
+    with contextlib.ExitStack() as stack:
+        stack.callback(listener.close)
+        for _ in range(4):
+            early = stack.enter_context(socket.create_connection((host, listener.port)))
+            listener.prepare(0, "", True)
+            assert listener.holds_some
+            taken, far = listener.accept()
+            with taken:
+                assert far[1] == early.getsockname()[1]
+            assert not listener.holds_some
+            listener.restore()
+            plain = stack.enter_context(socket.create_connection((host, listener.port)))
+            listener.accept()[0].close()
+            assert plain.recv(1) == b""
+
+
+def test_a_listener_whose_place_was_taken_goes_on_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listener = Listener(ServerSpec(port=0, family=4))
+    with monkeypatch.context() as patch:
+        patch.setattr(listener_module, "_listen", _refuse)
+        with pytest.raises(EngineError) as caught:
+            listener.prepare(0, "", True)
+    assert caught.value.code == 102
+    with socket.create_connection(("127.0.0.1", listener.port)):
+        listener.accept()[0].close()
+    listener.prepare(0, "", True)
+    with monkeypatch.context() as patch:
+        patch.setattr(listener_module, "_listen", _refuse)
+        listener.restore()
+    with socket.create_connection(("127.0.0.1", listener.port)):
+        listener.accept()[0].close()
+    listener.close()
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise EngineError(102, "the port is in use")
 
 
 def test_a_server_may_listen_by_mptcp_from_the_start() -> None:

@@ -26,6 +26,7 @@ ENDED = 2  # told to
 PEER_CLOSED = 3
 FAILED = 4  # the connection broke; the slot has the errno
 FAULT = 5  # the worker itself broke: a defect of this program
+FILE_FAILED = 6  # the file broke; the slot has the errno
 
 SLOT_WORDS = 32
 PHASE = 0  # words of the first slot

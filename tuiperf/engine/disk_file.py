@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import stat
 from collections.abc import Callable
 from functools import partial
@@ -14,10 +15,14 @@ from .sockets import printable
 
 FILE_CODE = 14
 _CANNOT_LEND = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO, errno.ESPIPE}
-FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
-"""What a write to a file fails with when there is no room, and no socket does."""
+WAIT_S = 0.2
+"""How long a pipe or a device is waited for before the worker looks at the test's phase again."""
 
 _MODE = 0o600  # as iperf3 makes it
+
+
+class FileBrokenError(OSError):
+    """The file, not the connection, fails what the system was asked for; `errno` says why."""
 
 
 def open_file(path: str, sends: bool) -> int:
@@ -36,21 +41,30 @@ def open_file(path: str, sends: bool) -> int:
 
 def check(path: str, sends: bool) -> None:
     """Raise EngineError 14 when the file cannot be opened; what is in it stays."""
-    if sends:
+    file = Path(path)
+    if sends and not _is_pipe(file):
         os.close(open_file(path, sends=True))
         return
-    file = Path(path)
     if file.is_dir():
         raise _cannot_open(path, errno.EISDIR)
     if not file.parent.is_dir():
         raise _cannot_open(path, errno.ENOENT)
-    if not os.access(file if file.exists() else file.parent, os.W_OK):
+    if not os.access(file if file.exists() else file.parent, os.R_OK if sends else os.W_OK):
         raise _cannot_open(path, errno.EACCES)
 
 
-def cannot_write(path: str, number: int) -> EngineError:
-    """The error of a file that takes no more."""
-    text = f"unable to write to -F file {printable(path)}: {os_words(number)}"
+def _is_pipe(file: Path) -> bool:
+    """True for a pipe: whoever writes to it would lose all if it were opened only to try."""
+    try:
+        return file.is_fifo()
+    except (OSError, ValueError):
+        return False
+
+
+def broken(path: str, sends: bool, number: int) -> EngineError:
+    """The error of a file that gives or takes no more."""
+    what = "read from" if sends else "write to"
+    text = f"unable to {what} -F file {printable(path)}: {os_words(number)}"
     return EngineError(FILE_CODE, text, number)
 
 
@@ -74,12 +88,17 @@ class FilePayload:
         self._fd = fd
         self._offset = 0
         self._held = memoryview(b"")  # read, but not yet taken by the socket
-        self._lend = lend and stat.S_ISREG(os.fstat(fd).st_mode)
+        regular = stat.S_ISREG(os.fstat(fd).st_mode)
+        self._lend = lend and regular
+        self._waits = None if regular else select.poll()
+        if self._waits:
+            self._waits.register(fd, select.POLLIN)
 
     def writing(self, fd: int, size: int) -> Callable[[], int]:
         """A call that hands the kernel up to `size` bytes for the socket `fd` and returns how many.
 
-        Raises EOFError at the file's end, else what read(2) and write(2) raise.
+        Raises EOFError at the file's end, BlockingIOError while a pipe holds nothing yet,
+        FileBrokenError when the file cannot be read, else what write(2) raises.
         """
         return partial(self._write, fd, size)
 
@@ -99,11 +118,19 @@ class FilePayload:
 
     def _copy(self, fd: int, size: int) -> int:
         if not self._held:
-            self._held = memoryview(os.read(self._fd, max(1, size)))
+            self._held = memoryview(self._read(max(1, size)))
             _or_end(len(self._held), size)
         sent = os.write(fd, self._held[:size])
         self._held = self._held[sent:]
         return sent
+
+    def _read(self, size: int) -> bytes:
+        if self._waits and not self._waits.poll(WAIT_S * 1000):
+            raise BlockingIOError
+        try:
+            return os.read(self._fd, size)
+        except OSError as error:
+            raise FileBrokenError(error.errno or errno.EIO, error.strerror) from None
 
 
 def _or_end(count: int, size: int) -> int:
@@ -113,6 +140,9 @@ def _or_end(count: int, size: int) -> int:
 
 
 def write_all(fd: int, data: memoryview) -> None:
-    """Write all of `data` to a file. Raises what write(2) raises."""
-    while data:
-        data = data[os.write(fd, data) :]
+    """Write all of `data` to a file. Raises FileBrokenError."""
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except OSError as error:
+        raise FileBrokenError(error.errno or errno.EIO, error.strerror) from None

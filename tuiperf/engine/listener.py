@@ -39,13 +39,19 @@ class Listener:
         self.addresses = ("0.0.0.0", "::") if both else (address_text(name),)
         self._congestion = congestion_used(self._sock)
         self._changed = False
+        self._early: list[tuple[socket.socket, Any]] = []
 
     def fileno(self) -> int:
         return self._sock.fileno()
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept without waiting; raises as socket.accept does."""
-        return self._sock.accept()
+        return self._early.pop(0) if self._early else self._sock.accept()
+
+    @property
+    def holds_some(self) -> bool:
+        """True while connections wait here of which the descriptor does not tell."""
+        return bool(self._early)
 
     def prepare(self, mss_bytes: int, congestion: str, use_mptcp: bool = False) -> None:
         """Let the connections from now on begin with these options, 0 and "" for the defaults.
@@ -66,7 +72,8 @@ class Listener:
     def restore(self) -> None:
         """Take back what `prepare` did."""
         if self._mptcp and not self._spec.mptcp:
-            self._open_again(False)
+            with contextlib.suppress(EngineError):  # MPTCP's takes those of TCP as well
+                self._open_again(False)
         if self._changed:
             self._changed = False
             with contextlib.suppress(EngineError):
@@ -76,18 +83,32 @@ class Listener:
                     set_congestion(self._sock, self._congestion)
 
     def _open_again(self, use_mptcp: bool) -> None:
-        """Listen at the same place by the other protocol; who connects just then is refused."""
-        self._sock.close()
+        """Listen at the same place by the other protocol.
+
+        Both listen for a moment, so that nobody is refused meanwhile (SO_REUSEPORT, socket(7));
+        who had come to the first is kept. Raises EngineError 102, and then listens as before.
+        """
         spec = replace(self._spec, port=self.port, mptcp=use_mptcp)
-        self._sock, _ = _listen(spec)
+        before = self._sock
+        before.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        try:
+            self._sock, _ = _listen(spec, shared=True)
+        finally:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 0)
+        with contextlib.suppress(OSError):
+            while True:
+                self._early.append(before.accept())
+        before.close()
         self._mptcp, self._changed = use_mptcp, False
 
     def close(self) -> None:
+        for sock, _ in self._early:
+            sock.close()
         self._sock.close()
 
 
-def _listen(spec: ServerSpec) -> tuple[socket.socket, bool]:
-    """The socket, and whether it takes both families."""
+def _listen(spec: ServerSpec, shared: bool = False) -> tuple[socket.socket, bool]:
+    """The socket, and whether it takes both families; `shared` with another one there."""
     family = int(socket.AF_INET if spec.family == 4 else socket.AF_INET6)
     if spec.bind_host:
         asked = family if spec.family else int(socket.AF_UNSPEC)
@@ -99,6 +120,8 @@ def _listen(spec: ServerSpec) -> tuple[socket.socket, bool]:
     sock = mptcp.stream_socket(family, spec.mptcp)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if six:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
         host = spec.bind_host or ("::" if six else "0.0.0.0")

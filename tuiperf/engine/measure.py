@@ -66,7 +66,7 @@ UDP_TAIL_S = 1.0  # silence after which a limited UDP test has come to its end
 SLIVER_S = 0.05  # an interval that would end this close to the test's end is left to that end
 SHORT_INTERVAL_SHARE = 0.1  # a last interval shorter than this counts only if it carried bytes
 NO_LIMIT_YET_BYTES = 2**62  # for the omitted part: a limit still, so that writes are claimed
-GONE = (shared.PEER_CLOSED, shared.FAILED, shared.FAULT)
+GONE = (shared.PEER_CLOSED, shared.FAILED, shared.FAULT, shared.FILE_FAILED)
 
 Emit = Callable[[Event], None]
 
@@ -430,9 +430,11 @@ class Measurement:
                 return
 
     def check_file(self) -> None:
-        """Raise EngineError 14 once the file can take no more of what comes."""
-        if self.writes_file and self.broken_errno() in disk_file.FULL:
-            raise disk_file.cannot_write(self._own.file, self.broken_errno())
+        """Raise EngineError 14 once the file gives no more, or takes no more of what comes."""
+        for leg in self.legs:
+            if self.counters.state(leg.slot) == shared.FILE_FAILED:
+                number = self.counters.errno(leg.slot)
+                raise disk_file.broken(self._own.file, leg.sends, number)
 
     def undelivered(self) -> bool:
         """True while the far end's system has not confirmed all that was sent."""

@@ -176,14 +176,14 @@ class _Server:
                 poll.register(sock, select.POLLIN)
         wait_s = max(0.0, self._next_due_s() - time.monotonic())
         ready = {fd for fd, _ in poll.poll(wait_s * 1000)}
-        if self.listener.fileno() in ready:
+        if self.listener.fileno() in ready or self.listener.holds_some:
             self._accept()
         self._read_guests(ready)
         self._see_off(ready)
         return self._work_on_test(ready)
 
     def _next_due_s(self) -> float:
-        due_s = time.monotonic() + 1.0
+        due_s = time.monotonic() + (0.0 if self.listener.holds_some else 1.0)
         waits = [guest.due_s for guest in self._guests]
         waits += [leaving.due_s for leaving in self._leaving]
         if self._test:
@@ -599,6 +599,7 @@ class _ServerTest:
             self.measurement.drain_limited()
         elif self.measurement.writes_file:
             self.measurement.drain_file()
+        self.measurement.check_file()
         self._finish_measuring()
         self.measurement.close_sockets()
         self._handle(self._proto.request_results())

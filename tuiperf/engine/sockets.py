@@ -496,6 +496,9 @@ def set_congestion(sock: socket.socket, name: str) -> None:
     if option is None:
         raise EngineError(134, "this system does not let a program choose the congestion control")
     try:
+        if sock.proto == mptcp.IPPROTO_MPTCP:  # it takes any name, and stays with its own
+            with socket.socket(sock.family, socket.SOCK_STREAM) as plain:
+                plain.setsockopt(socket.IPPROTO_TCP, option, name.encode())
         sock.setsockopt(socket.IPPROTO_TCP, option, name.encode())
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", 0) or 0

@@ -17,7 +17,7 @@ from . import counters as shared
 from . import pacing, worker
 from .allowance import Allowance
 from .counters import Counters
-from .disk_file import FilePayload, write_all
+from .disk_file import FileBrokenError, FilePayload, write_all
 from .payload import UNIT_BYTES, Payload
 
 DEFAULT_BLOCK_BYTES = 131072
@@ -165,10 +165,16 @@ def _send(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> Non
     except OSError as error:
         allowance.settle()
         if words[shared.PHASE] == shared.RUN:
-            words[base + shared.ERRNO] = error.errno or 0
-            words[base + shared.STATE] = shared.FAILED
+            _tell_broken(counters, slot, error)
             return
     words[base + shared.STATE] = shared.ENDED
+
+
+def _tell_broken(counters: Counters, slot: int, error: OSError) -> None:
+    base = counters.base(slot)
+    file = isinstance(error, FileBrokenError)
+    counters.words[base + shared.ERRNO] = error.errno or 0
+    counters.words[base + shared.STATE] = shared.FILE_FAILED if file else shared.FAILED
 
 
 class _WakeUps:
@@ -228,8 +234,7 @@ def _receive(sock: socket.socket, counters: Counters, slot: int, plan: Plan) -> 
                 wake_ups.review(clock(), received)
     except OSError as error:
         if words[shared.PHASE] != shared.STOP:
-            words[base + shared.ERRNO] = error.errno or 0
-            words[base + shared.STATE] = shared.FAILED
+            _tell_broken(counters, slot, error)
             return
     ended = words[shared.PHASE] == shared.STOP
     words[base + shared.STATE] = shared.ENDED if ended else shared.PEER_CLOSED

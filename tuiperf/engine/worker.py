@@ -28,8 +28,9 @@ BLOCKED_CALL_S = 0.2
 
 _TIMER_SLACK_NS = 1000
 _PARENT_CHECK_S = 0.5
-_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
-"""What a terminal or timeout(1) sends to the whole group: the parent heeds it, and counts."""
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+"""What a terminal or timeout(1) sends to the whole group: the parent heeds it, and counts. And
+what comes beside the error of a write."""
 _CROWD_PER_CPU = 4
 _CROWD_NICE = 10  # a tenth of the usual share, sched(7)
 
