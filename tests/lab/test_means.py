@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -72,6 +73,15 @@ def test_switched_off_user_namespaces_are_told_by_the_switch(
     )
     switch.write_text("1000\n")
     with pytest.raises(LabError, match=r"grants no user namespace .*; run it as root"):
+        namespaces.make()
+
+
+def test_a_limit_of_namespaces_is_no_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, *arguments: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(namespaces, "_call", refuse)
+    with pytest.raises(LabError, match="as many as /proc/sys/user/max_net_namespaces allows"):
         namespaces.make()
 
 

@@ -77,7 +77,7 @@ def make(in_user_namespace: bool | None = None) -> Namespaces:
     try:
         return Namespaces(_make_network(), _make_network(), user_fd)
     except OSError as error:
-        raise LabError(f"no network namespace can be made: {error.strerror}") from None
+        raise LabError(f"no network namespace can be made: {_reason(error)}") from None
 
 
 def _may_make_networks() -> bool:
@@ -86,8 +86,15 @@ def _may_make_networks() -> bool:
     except OSError as error:
         if error.errno == errno.EPERM:
             return False
-        raise LabError(f"no network namespace can be made: {error.strerror}") from None
+        raise LabError(f"no network namespace can be made: {_reason(error)}") from None
     return True
+
+
+def _reason(error: OSError) -> str:
+    """ENOSPC is no full disk here: unshare(2) means the limit of namespaces."""
+    if error.errno == errno.ENOSPC:
+        return "as many as /proc/sys/user/max_net_namespaces allows are there"
+    return error.strerror or "refused"
 
 
 def _make_network() -> int:
