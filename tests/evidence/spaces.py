@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import socket
 import subprocess
 import threading
 import time
@@ -91,6 +92,19 @@ def wire(left: Space, right: Space, left_address: str, right_address: str, name:
         space.ip(f"link set {name}{end} up")
     for space, end in ((left, 0), (right, 1)):
         space.await_carrier(f"{name}{end}")
+
+
+def narrow(space: Space, name: str) -> None:
+    """Let this end of a wire send 1 kB a second from a queue of 3 kB: it drops what else comes."""
+    words = f"qdisc add dev {name} root tbf rate 8kbit burst 2000 limit 3000"
+    space.run("tc", *words.split())
+
+
+def send(address: str, count: int) -> None:
+    """Send datagrams of 1000 bytes that nobody waits for, as fast as it goes."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plug:
+        for _ in range(count):
+            plug.sendto(bytes(1000), (address, 9))
 
 
 @contextmanager

@@ -82,6 +82,12 @@ def test_a_queue_that_was_replaced_counts_nothing() -> None:
     assert window.qdisc_drops is None
 
 
+def test_filters_on_what_is_received_are_no_queue() -> None:
+    counted = Counts(0.0, qdiscs=(Qdisc("fq", True, 3), Qdisc("clsact", False, 900)))
+    assert counters.qdisc_drops(counted) == 3
+    assert counters.qdisc_drops(Counts(0.0, qdiscs=(Qdisc("ingress", False, 900),))) == 0
+
+
 def test_the_kernels_settings(tmp_path: Path) -> None:
     for name, content in (
         ("ipv4/tcp_rmem", "4096\t131072\t6291456"),

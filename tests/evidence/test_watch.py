@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.evidence.spaces import Space, spaces, wire
+from tests.evidence.spaces import Space, narrow, send, spaces, wire
 from tests.rules.linkmade import CARD, QUIET
 from tuiperf.evidence import cable_test, interfaces, watch
 from tuiperf.evidence.cable_test import Pair, Reflection
-from tuiperf.evidence.counters import Counts
+from tuiperf.evidence.counters import Counts, Qdisc, Softnet
 from tuiperf.evidence.ethtool import LinkModes
 from tuiperf.evidence.gaps import Gaps
 from tuiperf.evidence.interfaces import Interface, by_name
@@ -66,6 +66,56 @@ def test_counters_that_rise() -> None:
     assert [each.text for each in changes(before, after, 7.0)] == ["5 symbol errors in 1.0 s"]
 
 
+def risen(
+    softnet: Softnet | None = None, drops: int = 0, tx_packets: int = 40_000
+) -> list[tuple[str, str, str]]:
+    """What is told after two seconds in which the host counted this."""
+    queues = (Qdisc("fq_codel", True, 70),)
+    before = Counts(1.0, nic=QUIET, softnet=Softnet(0), qdiscs=queues)
+    after = Counts(
+        3.0,
+        nic={**QUIET, "tx_packets": QUIET["tx_packets"] + tx_packets},
+        softnet=softnet or Softnet(1000),
+        qdiscs=(Qdisc("fq_codel", True, 70 + drops),),
+    )
+    news = changes(replace(BEFORE, counts=before), replace(BEFORE, counts=after), 7.0)
+    assert all(each.time_s == 7.0 for each in news)
+    return [(each.what, each.level, each.text) for each in news]
+
+
+def test_the_hosts_receive_path_is_told_to_be_of_all_interfaces() -> None:
+    where = "this host, any interface (softnet) in 2.0 s"
+    assert risen(Softnet(99_995, 5)) == [("softnet_dropped", "look", f"5 frames dropped: {where}")]
+    assert risen(Softnet(995, 5))[0][1] == "fault", "more than one of a thousand"
+    assert risen(Softnet(1000, 0, 3)) == [
+        ("softnet_squeezed", "ok", f"3 squeezed, not lost: {where}")
+    ]
+    assert [each[0] for each in risen(Softnet(9, 4, 3))] == ["softnet_dropped", "softnet_squeezed"]
+    assert risen() == []
+
+
+def test_drops_of_the_own_queue_are_weighed_as_the_check_weighs_them() -> None:
+    text = "dropped before they were sent (fq_codel)"
+    assert risen(drops=100) == [("qdisc_drops", "look", f"100 {text} in 2.0 s")]
+    few = "a few, as full queues do, in 2.0 s"
+    assert risen(drops=9, tx_packets=9) == [("qdisc_drops", "ok", f"9 {text}, {few}")]
+    assert risen(drops=30) == [("qdisc_drops", "ok", f"30 {text}, {few}")]
+
+
+def test_a_queue_that_is_replaced_while_it_is_watched_counts_nothing() -> None:
+    before = replace(BEFORE, counts=Counts(1.0, nic=QUIET, qdiscs=(Qdisc("fq", True, 3),)))
+    after = replace(BEFORE, counts=Counts(2.0, nic=QUIET, qdiscs=(Qdisc("tbf", True, 900),)))
+    assert changes(before, after, 7.0) == []
+
+
+def test_counters_that_were_not_read_or_went_back_tell_nothing() -> None:
+    full = Counts(1.0, nic=QUIET, softnet=Softnet(9, 9, 9), qdiscs=(Qdisc("fq", True, 9),))
+    empty = replace(full, softnet=Softnet(0), qdiscs=(Qdisc("fq", True, 0),))
+    for before, after in ((full, empty), (full, Counts(2.0)), (Counts(0.0), full)):
+        news = changes(replace(BEFORE, counts=before), replace(BEFORE, counts=after), 7.0)
+        assert news == []
+
+
 def test_switched_off_renumbered_and_gone() -> None:
     off = replace(CARD, enabled=False, carrier=False)
     assert [each[0] for each in told(replace(BEFORE, interface=off))] == ["enabled", "carrier"]
@@ -100,8 +150,9 @@ def test_a_real_carrier_is_told_of_when_it_goes_and_comes() -> None:
 
 
 def _until_news(space: Space, watching: Watch) -> list[Change]:
+    """The next news of the interface; this host's receive path is busy with others' work."""
     for _ in range(20):
-        news = space.do(watching.wait)
+        news = [each for each in space.do(watching.wait) if not each.what.startswith("softnet")]
         if news:
             return news
     return []
@@ -140,6 +191,24 @@ def test_an_interface_that_is_plugged_in_again() -> None:
     assert [(each.what, each.level) for each in gone] == [("interface", "fault")]
     assert [each.text for each in back] == ["the interface is back, without a carrier"]
     assert "switched on" in [each.text for each in up]
+
+
+def test_a_real_queue_that_overflows_is_told_of_and_a_neighbours_is_not() -> None:
+    with spaces(2) as (here, there):
+        for name, net in (("w", 0), ("v", 1)):
+            wire(here, there, f"10.0.{net}.1/24", f"10.0.{net}.2/24", name)
+            narrow(here, f"{name}0")
+        device = device_of(here, "w0")
+        watching = here.do(lambda: Watch(device, virtual=True).__enter__())
+        try:
+            here.do(lambda: send("10.0.1.2", 90))
+            here.do(lambda: send("10.0.0.2", 60))
+            (news,) = _until_news(here, watching)
+        finally:
+            here.do(watching.__exit__)
+    assert (news.what, news.level) == ("qdisc_drops", "look")
+    assert news.text.split(" in ")[0].endswith(" dropped before they were sent (tbf)")
+    assert 50 <= int(news.text.split()[0]) < 70
 
 
 def test_news_of_other_interfaces_are_not_its_own() -> None:
@@ -274,3 +343,4 @@ def test_the_parent_of_a_process(stat: str, parent: int) -> None:
 
 def test_what_is_watched_are_signs_that_are_counted() -> None:
     assert {name for name, _ in watch.WATCHED} <= {each.name for each in fields(Errors)}
+    assert not watch.HOST_RISES & {each.name for each in fields(Errors)}

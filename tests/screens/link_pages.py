@@ -35,6 +35,7 @@ class MadeSource:
 
     def __init__(self, facts: Sequence[LinkFacts], changes: Sequence[Change] = ()) -> None:
         self.plans: list[Plan] = []
+        self.agains = 0
         self._facts = facts
         self._changes = changes
 
@@ -46,14 +47,19 @@ class MadeSource:
         yield list(self._changes)
 
     def again(self, facts: LinkFacts) -> LinkFacts:
+        self.agains += 1
         return facts
 
     def interfaces(self) -> Sequence[Listed]:
         veth = Interface(7, "veth0", "veth", carrier=False)
         off = Interface(8, "eth1", enabled=False, bus="pci")
         return (
-            Listed(CARD, Link(DeviceClass.PHYSICAL, "a card (igb)", Speed.KNOWN, 1000, "full"),
-                   "10.0.0.9", True),
+            Listed(
+                CARD,
+                Link(DeviceClass.PHYSICAL, "a card (igb)", Speed.KNOWN, 1000, "full"),
+                "10.0.0.9",
+                True,
+            ),
             Listed(veth, Link(DeviceClass.VIRTUAL, "one end of a pair")),
             Listed(off, Link(DeviceClass.PHYSICAL, "a card (e1000e)")),
         )

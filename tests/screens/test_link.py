@@ -145,6 +145,26 @@ def test_a_change_is_told_with_its_time() -> None:
     assert toasts == [f"{clock} carrier lost"]
 
 
+def test_usual_rises_take_no_graver_changes_place_and_make_no_toast() -> None:
+    def risen(time_s: float, level: str, text: str) -> Change:
+        return Change(time_s, "softnet_squeezed" if level == "ok" else "qdisc_drops", level, text)
+
+    async def case(bench: LinkBench) -> tuple[str, list[str], int]:
+        heading = bench.text().splitlines()[0]
+        return heading, bench.toasts(), bench.source.agains
+
+    usual = risen(1_700_000_010.0, "ok", "3 squeezed")
+    heading, toasts, agains = on_link_screen(case, changes=[usual])
+    assert "3 squeezed" in heading
+    assert (toasts, agains) == ([], 0), "nothing of the card has changed: it is not asked again"
+    graver = risen(1_700_000_000.0, "look", "90 dropped")
+    heading, toasts, _ = on_link_screen(case, changes=[graver, usual])
+    assert "90 dropped" in heading
+    assert [toast.split(" ", 1)[1] for toast in toasts] == ["90 dropped"]
+    later = replace(usual, time_s=1_700_000_031.0)
+    assert "3 squeezed" in on_link_screen(case, changes=[graver, later])[0]
+
+
 def test_again_looks_again() -> None:
     async def case(bench: LinkBench) -> int:
         await bench.press("r")

@@ -14,7 +14,7 @@ from tuiperf.evidence.facts import LinkFacts, as_json
 from tuiperf.evidence.gaps import Gaps
 from tuiperf.evidence.gather import Plan, again, gather
 from tuiperf.evidence.link import DeviceClass
-from tuiperf.evidence.watch import Change, Watch
+from tuiperf.evidence.watch import RISES, Change, Watch
 from tuiperf.rules.link import NOTHING_FOUND, exit_code, judge_link
 from tuiperf.rules.link_cable import not_as_expected
 from tuiperf.rules.link_diff import LinkChange, compare
@@ -97,7 +97,7 @@ class LinkPage:
                     for change in news:
                         self._change(change, facts.device.name)
                         code = max(code, _CODES[change.level])
-                    if news and plan.expected:
+                    if plan.expected and any(each.what not in RISES for each in news):
                         facts = again(facts, Gaps())
                         code = max(code, self._expected(facts))
         except KeyboardInterrupt:

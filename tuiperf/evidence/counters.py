@@ -30,6 +30,7 @@ UDP = ("InErrors", "RcvbufErrors", "SndbufErrors", "InCsumErrors")
 _RTM_GETQDISC = 38
 _TCMSG = struct.Struct("=BxxxiIII")
 _ROOT = 0xFFFFFFFF  # TC_H_ROOT
+_NO_QUEUES = ("ingress", "clsact")  # they hold filters: what those drop is policy
 _NET = "/proc/thread-self/net"  # the namespace of the thread that reads
 
 
@@ -125,7 +126,7 @@ def difference(before: Counts, after: Counts) -> Window:
         softnet_delta = Softnet(*parts)
     drops: int | None = None
     if before.qdiscs and [q.kind for q in before.qdiscs] == [q.kind for q in after.qdiscs]:
-        drops = max(0, _drops(after) - _drops(before))
+        drops = max(0, qdisc_drops(after) - qdisc_drops(before))
     changes = None
     if before.carrier_changes is not None and after.carrier_changes is not None:
         changes = max(0, after.carrier_changes - before.carrier_changes)
@@ -150,10 +151,11 @@ def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int
     }
 
 
-def _drops(counts: Counts) -> int:
+def qdisc_drops(counts: Counts) -> int:
     """Drops of an interface's queues: the root counts its children's, where there is one."""
-    roots = [each.drops for each in counts.qdiscs if each.root]
-    return max(sum(roots), sum(each.drops for each in counts.qdiscs if not each.root))
+    queues = [each for each in counts.qdiscs if each.kind not in _NO_QUEUES]
+    roots = sum(each.drops for each in queues if each.root)
+    return max(roots, sum(each.drops for each in queues if not each.root))
 
 
 def softnet(text: str | None) -> Softnet | None:

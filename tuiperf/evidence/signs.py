@@ -17,6 +17,10 @@ _OWN_PAUSES = re.compile(
     r"\Arx_(flow_control_xoff|pause_ctrl_phy|pause_frames|pause|xoff_frames)\Z", re.IGNORECASE
 )
 
+DROPS_BAD_SHARE = 0.001
+"""Share of received frames above which TCP feels drops on any path (Mathis, 1 Gbit/s at 1 ms)."""
+QUEUE_DROPS_LEAST = 10
+
 
 @dataclass(frozen=True)
 class Errors:
@@ -62,6 +66,24 @@ def errors(counted: Counts | Window | None) -> Errors | None:
         pauses=max(standard.get("PauseFramesReceived", 0), _own(own, _OWN_PAUSES)),
         received_bits=8 * nic.get("rx_bytes", 0),
     )
+
+
+def softnet_share(window: Window) -> float:
+    """The share of all that the kernel took from all cards which its backlog dropped, 0 to 1."""
+    counted = window.softnet
+    return counted.dropped / max(1, counted.processed + counted.dropped) if counted else 0.0
+
+
+def qdisc_share(window: Window) -> float:
+    """The share of what an interface had to send which its queues dropped, 0 to 1."""
+    dropped = window.qdisc_drops or 0
+    return dropped / max(1, dropped + window.nic.get("tx_packets", 0))
+
+
+def overflows(window: Window) -> bool:
+    """True when its own queues dropped more than the few that full queues do."""
+    many = (window.qdisc_drops or 0) >= QUEUE_DROPS_LEAST
+    return many and qdisc_share(window) >= DROPS_BAD_SHARE
 
 
 def _own(counters: Mapping[str, int], names: re.Pattern[str]) -> int:

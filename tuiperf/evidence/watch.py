@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from . import counters, ethtool, ethtool_reader, interfaces
-from .counters import Counts
+from .counters import Counts, Window
 from .ethtool import LinkModes, known_speed
 from .gaps import Gaps
 from .interfaces import LINK_GROUP, RTM_DELLINK, RTM_NEWLINK, Interface
 from .link_modes import in_words
 from .netlink import Message
 from .netlink_socket import NETLINK_ROUTE, Generic, Netlink
-from .signs import errors
+from .signs import DROPS_BAD_SHARE, errors, overflows, softnet_share
 
 INTERVAL_S = 1.0
 
@@ -36,12 +36,17 @@ WATCHED = (
 )
 """The signs that are told of when they rise, and what they count."""
 
+HOST_RISES = frozenset({"softnet_dropped", "softnet_squeezed", "qdisc_drops"})
+"""Rises of this host's own counters: they say nothing new about the card or its settings."""
+RISES = HOST_RISES | {name for name, _ in WATCHED}
+"""All changes that are rises of counters; the others are of states and settings."""
+
 
 @dataclass(frozen=True)
 class Change:
     """Something that changed. `what` is stable: "carrier", "speed", "duplex", a counter's name…
 
-    `level` is "ok" (better, or as before), "look" or "fault"; `time_s` is the wall clock.
+    `level` is "ok" (better, as before, or as usual), "look" or "fault"; `time_s` is the wall clock.
     """
 
     time_s: float
@@ -174,6 +179,27 @@ def changes(before: State, after: State, time_s: float) -> list[Change]:
     for name, words in WATCHED if rising else ():
         if count := getattr(rising, name):
             tell(name, "fault", f"{count} {words} in {window.seconds:.1f} s")
+    return found + _of_host(window, after.counts, time_s)
+
+
+def _of_host(window: Window, counts: Counts, time_s: float) -> list[Change]:
+    """Rises of the kernel's backlog, which is one for all interfaces, and of the own queue."""
+    found = []
+    received, seconds = window.softnet, f"in {window.seconds:.1f} s"
+    everywhere = "this host, any interface (softnet)"
+    if received and received.dropped:
+        level = "fault" if softnet_share(window) >= DROPS_BAD_SHARE else "look"
+        text = f"{received.dropped} frames dropped: {everywhere} {seconds}"
+        found.append(Change(time_s, "softnet_dropped", level, text))
+    if received and received.squeezed:
+        text = f"{received.squeezed} squeezed, not lost: {everywhere} {seconds}"
+        found.append(Change(time_s, "softnet_squeezed", "ok", text))
+    if dropped := window.qdisc_drops:
+        many = overflows(window)
+        kind = next((f" ({each.kind})" for each in counts.qdiscs if each.root), "")
+        few = "" if many else ", a few, as full queues do,"
+        text = f"{dropped} dropped before they were sent{kind}{few} {seconds}"
+        found.append(Change(time_s, "qdisc_drops", "look" if many else "ok", text))
     return found
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.kernel import WINDOW_SHARE, bdp_bytes
 from tuiperf.evidence.link import DeviceClass
-from tuiperf.evidence.signs import errors
+from tuiperf.evidence.signs import (
+    DROPS_BAD_SHARE,
+    errors,
+    overflows,
+    qdisc_share,
+    softnet_share,
+)
 
 from .expectation import speed
 from .link_signs import is_cable, name
 from .quantities import line_rate, percent, size
 from .verdict import Confidence, Level, Verdict
 
-DROPS_BAD_SHARE = 0.001
-"""Share of received frames above which TCP feels drops on any path (Mathis, 1 Gbit/s at 1 ms)."""
-QUEUE_DROPS_LEAST = 10
 RING_FAST_MBPS = 10_000
 RING_SMALL = 512
 RING_WANTED = 4096
@@ -39,7 +42,8 @@ def host_drops(facts: LinkFacts) -> Verdict | None:
     if facts.window is None or not (missed or softnet):
         return None
     who, seconds = name(facts), f"{facts.window.seconds:.0f} s"
-    share = _share_dropped(facts, missed, softnet)
+    received = facts.window.nic.get("rx_packets", 0) + missed
+    share = max(missed / max(1, received), softnet_share(facts.window))
     ring = facts.ethtool.rings
     room = ring.rx is not None and ring.rx_max is not None and ring.rx < ring.rx_max
     advice = []
@@ -73,22 +77,11 @@ def host_drops(facts: LinkFacts) -> Verdict | None:
     )
 
 
-def _share_dropped(facts: LinkFacts, missed: int, softnet: int) -> float:
-    """The larger share: of what the card received, or of what the kernel took from all cards."""
-    assert facts.window is not None
-    received = facts.window.nic.get("rx_packets", 0) + missed
-    taken = (facts.window.softnet.processed if facts.window.softnet else 0) + softnet
-    return max(missed / max(1, received), softnet / max(1, taken))
-
-
 def queue_drops(facts: LinkFacts) -> Verdict | None:
     """Packets that this host's own queue could not take, more than a full queue's usual few."""
-    dropped = facts.window.qdisc_drops if facts.window else None
-    if facts.window is None or not dropped:
+    if facts.window is None or not overflows(facts.window):
         return None
-    share = dropped / max(1, dropped + facts.window.nic.get("tx_packets", 0))
-    if dropped < QUEUE_DROPS_LEAST or share < DROPS_BAD_SHARE:
-        return None
+    dropped, share = facts.window.qdisc_drops, qdisc_share(facts.window)
     who, seconds = name(facts), f"{facts.window.seconds:.0f} s"
     return Verdict(
         id="queue-drops",

@@ -23,7 +23,7 @@ from tuiperf.evidence.gather import Plan, Sleep, again, gather
 from tuiperf.evidence.link import DeviceClass
 from tuiperf.evidence.listing import Listed
 from tuiperf.evidence.rates import Rates, RateSampler
-from tuiperf.evidence.watch import Change, Watch
+from tuiperf.evidence.watch import HOST_RISES, Change, Watch
 from tuiperf.rules.link import exit_code, judge_link
 from tuiperf.view.help import LINK_KEYS
 from tuiperf.view.interfaces import choices
@@ -51,6 +51,8 @@ from .sheets import HelpScreen
 SUMMARY_WIDTH = 79
 SAMPLE_S = 1.0
 CHANGES_KEPT = 200
+NOTE_KEPT_S = 30.0
+"""How long a change for the worse stays in the heading before a usual one takes its place."""
 
 _WIDTHS = [(0, "-slim"), (60, "-narrow"), (110, "-wide")]
 _HEIGHTS = [(0, "-flat"), (18, "-low"), (22, "-middle"), (30, "-tall")]
@@ -195,7 +197,7 @@ class LinkScreen(Screen[None]):
             if stopped.is_set():
                 return
             self._inbox.extend(news)
-            if news:
+            if any(each.what not in HOST_RISES for each in news):
                 facts = self._source.again(facts)
                 self._inbox.append(facts)
 
@@ -257,9 +259,16 @@ class LinkScreen(Screen[None]):
 
     def _changed(self, change: Change) -> None:
         page = self.page
+        usual = change.level == "ok" and change.what in HOST_RISES
+        fresh_s = change.time_s - NOTE_KEPT_S
+        worse = any(each.level != "ok" and each.time_s > fresh_s for each in page.changes)
         page.changes = [change, *page.changes][:CHANGES_KEPT]
+        if usual and worse:
+            return
         clock = time.strftime("%H:%M:%S", time.localtime(change.time_s))
         page.note = f"{clock} {change.text}"
+        if usual:
+            return
         severity = {"ok": "information", "look": "warning", "fault": "error"}[change.level]
         self._say(page.note, severity)
 

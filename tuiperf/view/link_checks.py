@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuiperf.evidence import link_modes
+from tuiperf.evidence.counters import qdisc_drops
 from tuiperf.evidence.facts import LinkFacts
 from tuiperf.evidence.link import DeviceClass
 from tuiperf.evidence.signs import errors
@@ -310,7 +311,7 @@ def _queue(facts: LinkFacts) -> tuple[str, Facts]:
     seconds = f"{facts.window.seconds:.0f} s" if facts.window else ""
     more = (
         ("default", facts.kernel.default_qdisc or "-"),
-        ("ever", f"{sum(each.drops for each in queues)} drops since it was made"),
+        ("ever", f"{qdisc_drops(facts.totals) if facts.totals else 0} drops since it was made"),
     )
     return f"{kind}, {dropped} drops in {seconds}" if dropped is not None else kind, more
 
