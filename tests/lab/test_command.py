@@ -53,6 +53,12 @@ def test_a_profile_is_shown_with_cause_verdict_and_both_directions(tmp_path: Pat
         ("lab up --rate fast", "error - rate: 'fast' is not a number with a unit"),
         ("lab up --rate 900G", "error - rate toward there: possible are 10 kbit/s to 10 Gbit/s"),
         ("lab up --rtt=-5ms", "error - rtt: '-5ms' is negative"),
+        ("lab check --rate -5M", "error - rate: '-5M' is negative"),
+        ("lab up --rate 1G --far-pause 3ms", "--far-pause is RUN/STOP, as 2ms/80ms"),
+        ("lab up --rate 1G --far-pause 3ms/fast", "error - stop: 'fast' is not a number"),
+        ("lab up --rate 1G --crowd-after 2s", "--crowd-after belongs to --crowd N"),
+        ("lab up --rate 1G --crowd 99", "error - helper crowd: possible are 1 to 16 streams"),
+        ("lab up --rate 1G --crowd 2 --crowd-toward up", "toward is here or there"),
         ("lab up --loss 2", "leaves nothing: a share must be less than 100%"),
         ("lab up policed --name a/b", "error - 'a/b' cannot name a lab"),
         ("lab up policed --backend netem", "error - netem cannot carry this path"),
@@ -69,6 +75,19 @@ def test_what_cannot_be_gets_one_line(
     assert complaint in done.stderr
     assert done.stderr.startswith("tuiperf: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_what_disturbs_a_test_can_be_asked_for(name: str, tmp_path: Path) -> None:
+    words = "--rate 100M --rtt 10ms --near-hog --far-pause 3ms/60ms --crowd 2 --crowd-after 4s"
+    up = tuiperf(tmp_path, "lab", "up", "slow-sender", "--name", name, *words.split())
+    assert up.returncode == 0, up.stderr
+    shown = tuiperf(tmp_path, "lab", "show", name).stdout.splitlines()
+    assert [line for line in shown if line.startswith("disturbed")] == [
+        "disturbed by a pause on the near side",
+        "disturbed by a hog on the near side",
+        "disturbed by a pause on the far side",
+        "disturbed by a crowd toward there, after 4 s",
+    ]
 
 
 def test_a_command_runs_on_the_near_side_and_its_code_comes_back(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import select
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from tuiperf.cli.values import UsageError
@@ -19,7 +20,7 @@ from tuiperf.lab import backend, profiles, registry
 from tuiperf.lab.errors import LabError
 from tuiperf.lab.profiles import DIRECTION_KEYS, HOST_KEYS, Profile
 from tuiperf.lab.run import PEER_VARIABLE, Lab, exit_code_of, join, start, stop_politely
-from tuiperf.lab.spec import DIRECTIONS, SIDES, PathSpec
+from tuiperf.lab.spec import DIRECTIONS, SIDES, Helper, PathSpec
 
 DEFAULT_NAME = "lab"
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
@@ -48,7 +49,7 @@ def run(words: Sequence[str]) -> int:
     """Do what the words after `lab` ask for and return the exit code."""
     words, command = _split(words)
     try:
-        asked = parser().parse_args(words)
+        asked = parser().parse_args(_with_negatives(words))
         if command and asked.action != "run":
             raise UsageError(
                 0, f"'--' and a command belong to 'lab run', not to 'lab {asked.action}'"
@@ -74,6 +75,19 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         return words, []
     at = words.index("--")
     return words[:at], words[at + 1 :]
+
+
+def _with_negatives(words: Sequence[str]) -> list[str]:
+    """The words with "--rate -5M" as "--rate=-5M": a number below zero is told as such, and not
+    taken for an option."""
+    joined: list[str] = []
+    for word in words:
+        option = joined[-1] if joined else ""
+        if re.match(r"-\.?\d", word) and option.startswith("--") and "=" not in option:
+            joined[-1] = f"{option}={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 class _Parser(argparse.ArgumentParser):
@@ -129,6 +143,22 @@ def _add_properties(parser: argparse.ArgumentParser) -> None:
     for side in SIDES:
         text = f"the {side} side asks for ECN and agrees to it"
         hosts.add_argument(f"--{side}-ecn", dest=f"{side} ecn", action="store_true", help=text)
+    _add_disturbances(parser)
+
+
+def _add_disturbances(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what disturbs a test, on the hosts and on the path")
+    for side in SIDES:
+        text = f"programs use every core of the {side} side"
+        group.add_argument(f"--{side}-hog", dest=f"{side} hog", action="store_true", help=text)
+    for side, text in (
+        ("near", "the program here is slow: it runs, and stops, as 2ms/80ms"),
+        ("far", "the program there is slow"),
+    ):
+        group.add_argument(f"--{side}-pause", dest=f"{side} pause", metavar="RUN/STOP", help=text)
+    group.add_argument("--crowd", metavar="N", help="N streams of others share the path")
+    group.add_argument("--crowd-after", metavar="TIME", help="that long after a test's begin")
+    group.add_argument("--crowd-toward", metavar="SIDE", help="here or there (there)")
 
 
 def _table(asked: argparse.Namespace) -> dict[str, Any]:
@@ -148,7 +178,27 @@ def _table(asked: argparse.Namespace) -> dict[str, Any]:
     for key in ("loss_toward", "shared_medium"):
         if key in given:
             table[key.replace("_", "-")] = given[key]
+    helpers = list(_helpers(given))
+    if helpers:
+        table["helper"] = helpers
     return table
+
+
+def _helpers(given: Mapping[str, Any]) -> Iterable[dict[str, str]]:
+    """The tables of the helpers that were asked for."""
+    for side in SIDES:
+        if f"{side} hog" in given:
+            yield {"kind": "hog", "side": side}
+        if f"{side} pause" in given:
+            run, slash, stop = given[f"{side} pause"].partition("/")
+            if not slash:
+                raise UsageError(0, f"--{side}-pause is RUN/STOP, as 2ms/80ms")
+            yield {"kind": "pause", "side": side, "run": run, "stop": stop}
+    details = {key: given[f"crowd_{key}"] for key in ("after", "toward") if f"crowd_{key}" in given}
+    if details and "crowd" not in given:
+        raise UsageError(0, f"--crowd-{next(iter(details))} belongs to --crowd N")
+    if "crowd" in given:
+        yield {"kind": "crowd", "streams": given["crowd"], **details}
 
 
 def _path(asked: argparse.Namespace) -> PathSpec:
@@ -228,8 +278,15 @@ def _about_path(path: PathSpec) -> list[str]:
         if any(host.limits):
             words = [_bytes(size) if size else "the machine's" for size in host.limits]
             lines.append(f"{side} side: rmem_max {words[0]}, wmem_max {words[1]}, imitated")
-    lines += [f"disturbed by a {helper.kind} on the {helper.side} side" for helper in path.helpers]
-    return lines
+    return lines + [f"disturbed by {_disturbance(helper)}" for helper in path.helpers]
+
+
+def _disturbance(helper: Helper) -> str:
+    if helper.kind == "crowd":
+        where = f"a crowd toward {helper.toward}"
+    else:
+        where = f"a {helper.kind} on the {helper.side} side"
+    return f"{where}, after {helper.after_s:g} s" if helper.after_s else where
 
 
 def _properties(path: PathSpec, name: str) -> Iterable[str]:

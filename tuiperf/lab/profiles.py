@@ -165,7 +165,7 @@ def build(table: Table, base: PathSpec | None = None) -> PathSpec:
         seed=int(words.count("seed", str(table.get("seed", spec.seed)))),
         near=_host(_table(table, "near"), spec.near),
         far=_host(_table(table, "far"), spec.far),
-        helpers=tuple(map(_helper, table.get("helper", ()))) or spec.helpers,
+        helpers=(*spec.helpers, *map(_helper, table.get("helper", ()))),
     )
     spec.check()
     return spec
