@@ -63,6 +63,16 @@ def test_what_a_client_measured_is_recorded_where_it_asks_or_not_at_all(tmp_path
     assert document["end"]["sum_sent"]["bytes"] > 0
 
 
+def test_a_replay_tells_why_a_run_never_began(tmp_path: Path) -> None:
+    record = tmp_path / "run.jsonl.gz"
+    words = ("-c", "127.0.0.1", "-F", str(tmp_path / "absent"), "--record", str(record))
+    first = tuiperf(tmp_path, *words)
+    assert first.returncode == 1
+    again = tuiperf(tmp_path, "replay", str(record), "--plain")
+    assert again.stderr == first.stderr
+    assert "unable to open -F file" in again.stderr
+
+
 def test_run_with_json_is_the_same_document(tmp_path: Path) -> None:
     with server(tmp_path) as (_, port):
         done = tuiperf(tmp_path, "run", f"127.0.0.1:{port}", *SHORT, "--json")

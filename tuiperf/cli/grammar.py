@@ -88,7 +88,9 @@ ROLES = Group(
             argument="HOST[%DEV]",
             read=values.host_and_device,
         ),
-        _option("--bind-dev", "end.bind_device", "our own device", argument="DEV"),
+        _option(
+            "--bind-dev", "end.bind_device", "our own device", argument="DEV", read=values.name(143)
+        ),
         _client(
             "--cport",
             "client.client_port",
@@ -187,6 +189,7 @@ TEST = Group(
             "end.file",
             "send from this file, or write to it",
             argument="FILE",
+            read=values.name(14),
         ),
         _client(
             "--get-server-output", "test.get_server_output", "show the server's own report too"
@@ -226,6 +229,7 @@ TCP = Group(
             "test.congestion",
             "cubic, bbr ...",
             argument="NAME",
+            read=values.name(134),
         ),
         _client(
             "-M --set-mss",
@@ -292,6 +296,7 @@ TCP = Group(
             "client.sctp_addresses",
             "our addresses for SCTP, once for each",
             argument="NAME",
+            read=values.name(139),
             repeats=True,
         ),
         _client("-Z --zerocopy", "test.zerocopy", "lend pages, do not copy: we always do"),
@@ -411,8 +416,20 @@ OUTPUT = Group(
             optional=True,
         ),
         _option("--forceflush", "output.forceflush", "write every line out at once"),
-        _option("--logfile", "output.logfile", "append the output to a file", argument="FILE"),
-        _option("-I --pidfile", "output.pidfile", "write our process id", argument="FILE"),
+        _option(
+            "--logfile",
+            "output.logfile",
+            "append the output to a file",
+            argument="FILE",
+            read=values.name(17),
+        ),
+        _option(
+            "-I --pidfile",
+            "output.pidfile",
+            "write our process id",
+            argument="FILE",
+            read=values.name(135),
+        ),
         _option("--plain", "output.surface", "text instead of the screen", value="plain", own=True),
         _option("--tui", "output.surface", "the screen, or an error", value="tui", own=True),
         _option("--ascii", "output.ascii", "draw with ASCII alone", own=True),

@@ -226,6 +226,8 @@ def _host_text(command: str, line: _Line) -> str:
     word = line.words.pop(0)
     alike = 0.6 if line.words else 0.8
     near = difflib.get_close_matches(word, [*COMMANDS, *OTHER_COMMANDS], 1, alike)
+    if word in OTHER_COMMANDS and line.words:
+        raise UsageError(0, f"'{word}' must be the first word: tuiperf {word}")
     if near and line.first not in COMMANDS:
         if line.words:
             raise UsageError(0, f"unknown command '{word}'; did you mean '{near[0]}'?")

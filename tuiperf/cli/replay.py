@@ -39,6 +39,9 @@ def _page(path: str, output: OutputSettings, printer: Printer, ascii_only: bool)
         if printer.gone:
             return
     printer.lines(page.closing())
+    failure = page.session.failure
+    if failure is not None and page.session.started is None:  # no summary tells of it
+        printer.complain(f"error - {page.look.glyphs.text(failure.text)}")
 
 
 def _stream(path: str, printer: Printer, full: bool) -> int:

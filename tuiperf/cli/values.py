@@ -54,6 +54,17 @@ def text(value: str) -> str:
     return value
 
 
+def name(code: int) -> Callable[[str], str]:
+    """Make a reader of names that may not be empty; `code` is the error when one is."""
+
+    def read(value: str) -> str:
+        if not value:
+            raise UsageError(code, f"{describe(code)}: the name is empty")
+        return value
+
+    return read
+
+
 def whole(code: int, low: int, high: int) -> Callable[[str], int]:
     """Make a reader of whole numbers from `low` to `high`; `code` is the error outside of them.
 
