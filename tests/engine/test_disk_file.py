@@ -59,6 +59,18 @@ def test_each_of_several_streams_sends_the_whole_file(source: Path) -> None:
     assert [row.bytes for row in done.remote.streams] == [len(CONTENT)] * 3
 
 
+def test_streams_that_overwrite_each_other_in_a_file_are_told_of(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    test = short(reverse=True, parallel=2)
+    with OurServer() as server:
+        done = run(client_spec(server.port, test, file=str(target)))
+        assert done.notes["file"].startswith("2 streams write to one file")
+        assert target.stat().st_size < done.local.streams[0].bytes + done.local.streams[1].bytes
+        assert "file" not in run(client_spec(server.port, test, file="/dev/null")).notes
+        alone = run(client_spec(server.port, short(reverse=True), file=str(target)))
+        assert "file" not in alone.notes
+
+
 def test_an_empty_file_is_a_test_without_bytes(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.touch()

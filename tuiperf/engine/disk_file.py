@@ -73,6 +73,14 @@ def _cannot_open(path: str, number: int) -> EngineError:
     return EngineError(FILE_CODE, f"unable to open -F file {printable(path)}: {why}", number)
 
 
+def keeps(path: str) -> bool:
+    """True for a file that has what is written to it at its place, unlike a pipe or device."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def size_of(path: str) -> int:
     """The file's size in bytes, 0 where that cannot be told."""
     try:

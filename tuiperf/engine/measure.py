@@ -167,6 +167,10 @@ class Measurement:
             self._counters.limit_bytes = NO_LIMIT_YET_BYTES if omits else self.spec.limit_bytes
         for leg in self.legs:
             leg.worker = start_worker(self.spec, self._own, leg, self._counters)
+        writers = sum(not leg.sends for leg in self.legs)
+        if writers > 1 and disk_file.keeps(self._own.file):
+            text = f"{writers} streams write to one file from its begin: they overwrite each other"
+            self._emit(Note(self._clock.t_s(), "warning", "file", text))
 
     @property
     def counters(self) -> Counters:
