@@ -42,11 +42,12 @@ class Emulator:
         self._stream = pyte.ByteStream(self.screen)
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # Here, not in the parent: on a busy machine that may come after the program has looked.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
             if ignore_hangup:
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)
             os.chdir(ROOT)
             os.execvpe(command[0], list(command), _environment(env or {}))
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.before = termios.tcgetattr(self.fd)
 
     def __enter__(self) -> Emulator:
