@@ -25,7 +25,7 @@ ACTIONS: dict[str, Action] = {
     "app.lessons": Action("4", "go to the lessons"),
     "app.recordings": Action("5", "go to the recordings"),
     "home.start": Action("enter", "measure the selected peer"),
-    "home.again": Action("r", "the selected peer's last test again, at once"),
+    "home.again": Action("r", "the selected peer's last test again"),
     "home.link": Action("l", "check the link towards the selected peer"),
     "home.forget": Action("d,delete", "forget the selected peer"),
     "home.down": Action("j,down", "the next peer"),

@@ -152,8 +152,9 @@ def _own(name: str, help_text: str) -> Command:
     if made is None:
         return Command(name, "", help_text)
     parser: argparse.ArgumentParser = made()
-    kind = tuple(map(str, NUMBERS)) if name == "learn" else HOST
-    return Command(name, _positional(parser), help_text, _sections(parser), kind)
+    words = _positional(parser)
+    kind = tuple(map(str, NUMBERS)) if name == "learn" else HOST if words else ()
+    return Command(name, words, help_text, _sections(parser), kind)
 
 
 def _positional(parser: argparse.ArgumentParser) -> str:

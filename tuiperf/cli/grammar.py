@@ -459,6 +459,7 @@ OTHER_COMMANDS: dict[str, str] = {
     "learn": "lessons, with the numbers of your last run",
     "recordings": "past runs of this machine",
     "compare": "two recorded runs side by side",
+    "keys": "what every key does, and how to choose your own",
     "completion": "what a shell needs to complete tuiperf's words",
     "man": "the manual page, for man -l",
 }

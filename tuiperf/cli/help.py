@@ -20,6 +20,7 @@ _USAGE = (
     ("tuiperf replay FILE", COMMANDS["replay"]),
     ("tuiperf -c HOST [options]", "as iperf3's client: options, text, JSON"),
     ("tuiperf -s [options]", "as iperf3's server"),
+    ("tuiperf keys", OTHER_COMMANDS["keys"]),
     ("tuiperf completion SHELL", OTHER_COMMANDS["completion"]),
     ("tuiperf man", OTHER_COMMANDS["man"]),
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 INTERRUPTED_CODE = 130
 NO_SCREEN_CODE = 2
 OWN_WORDS = (
-    "home", "sweep", "lab", "link", "learn", "recordings", "compare", "completion", "man"
+    "home", "sweep", "lab", "link", "learn", "recordings", "compare", "keys", "completion", "man"
 )  # fmt: skip
 """Commands that read the words behind them by themselves (grammar.OTHER_COMMANDS)."""
 

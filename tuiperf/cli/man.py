@@ -51,6 +51,7 @@ FILES = (
         "them again; the lessons take their numbers from the newest.",
     ),
     ("$XDG_STATE_HOME/tuiperf/links/", "what tuiperf link save kept"),
+    ("$XDG_CONFIG_HOME/tuiperf/keys.toml", "keys of your own; tuiperf keys lists what has one"),
 )
 
 ENVIRONMENT = (
