@@ -224,6 +224,31 @@ def test_own_keys_take_the_place_of_the_usual_ones() -> None:
     in_app(case, app)
 
 
+def test_footer_and_help_name_the_keys_that_are_real() -> None:
+    wanted = {"run.stop": "s,f5", "run.why": "f", "run.help": "h", "app.sweep": "f7"}
+
+    async def case(app: TuiperfApp, pilot: Pilot[None]) -> None:
+        foot = text(app).splitlines()[-1]
+        assert foot.split()[:4] == ["s", "Stop", "f", "Why?"]
+        assert "Freeze" not in foot, "another action has taken its only key"
+        assert "f explains why" in text(app)
+        await pilot.press("h")
+        await settle(app, pilot)
+        sheet = " ".join(text(app).split())
+        assert "s, f5, ^c stop the run" in sheet
+        assert "f why: the first verdict" in sheet
+        assert "0, 1, f7, 3, 4, 5, n other screens" in sheet
+        assert "freeze" not in sheet
+        await pilot.press("escape", "0")
+        await settle(app, pilot)
+        assert "f7  Why is it slower" in text(app)
+        assert "1/f7/3/4/5 Choose" in text(app)
+
+    app = with_run()
+    app.keys = keymap.checked(wanted)
+    in_app(case, app, (120, 35))
+
+
 def test_the_palette_offers_every_mode() -> None:
     async def case(app: TuiperfApp, pilot: Pilot[None]) -> None:
         titles = {command.title for command in app.get_system_commands(app.screen)}

@@ -24,6 +24,7 @@ from tuiperf.view.keys import Key
 from tuiperf.view.rows import Glyphs, escape, to_text
 from tuiperf.view.summary import summary_rows
 from tuiperf.view.verdicts import full_rows
+from tuiperf.widgets.own_keys import own_keys
 from tuiperf.widgets.page import Page
 from tuiperf.widgets.panels import (
     Brief,
@@ -261,13 +262,14 @@ class RunScreen(Screen[None]):
         ways = "both ways  " if len(page.session.flows) > 1 else ""
         last = "Verdict" if page.over else "Verdict so far"
         scroll = "j/k scroll"
+        why = own_keys(self).first_of("b")
         for widget, title, subtitle in (
             (self.query_one(Chart), f"Throughput  {ways}{page.units.rate.name}", ""),
             (self.query_one(Intervals), "Intervals", scroll),
             (
                 self.query_one(Verdicts),
                 "Why" if page.explaining else last,
-                f"{scroll}  b back" if page.explaining else "b explains why",
+                f"{scroll}  {why} back" if page.explaining else f"{why} explains why",
             ),
         ):
             _name(widget, title, subtitle)

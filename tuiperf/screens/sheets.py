@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 
 from tuiperf.view.help import RUN_KEYS, help_rows, question_rows
 from tuiperf.view.rows import Glyphs
+from tuiperf.widgets.own_keys import own_keys
 from tuiperf.widgets.panels import Sheet
 
 _HELP_WIDTH = 60
@@ -34,7 +35,8 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         width = max(20, min(_HELP_WIDTH, self.app.size.width - 4))
-        rows = help_rows(width, self._glyphs, self._keys)
+        keys = own_keys(self.app.screen_stack[-2]).sheet(self._keys)
+        rows = help_rows(width, self._glyphs, keys, far=self._keys is RUN_KEYS)
         sheet = Sheet(rows, id="help")
         sheet.styles.width = width + 2
         sheet.styles.height = min(len(rows) + 2, self.app.size.height)

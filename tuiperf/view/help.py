@@ -84,6 +84,8 @@ SWEEP_KEYS = (
 )
 """Every key of a sweep's screen, and what it does."""
 
+_WIDEST_KEYS = 20
+
 _SIGNS = (
     ("ok", "as it should be"),
     ("look", "worth a look"),
@@ -93,18 +95,26 @@ _SIGNS = (
 
 
 def help_rows(
-    width: int, glyphs: Glyphs = UNICODE, keys: Sequence[tuple[str, str]] = RUN_KEYS
+    width: int,
+    glyphs: Glyphs = UNICODE,
+    keys: Sequence[tuple[str, str]] = RUN_KEYS,
+    *,
+    far: bool | None = None,
 ) -> list[Row]:
-    """The keys of a screen and the signs it uses, each row exactly `width` cells."""
+    """The keys of a screen and the signs it uses, each row exactly `width` cells.
+
+    `far` says whether the screen has numbers of the far side; a run's has.
+    """
+    names = max(13, min(_WIDEST_KEYS, max((len(key) for key, _ in keys), default=0)))
     rows: list[Row] = [
-        fit([(f"  {pad(key, 13)} ", "key"), (text, "text")], width, glyphs) for key, text in keys
+        fit([(f"  {pad(key, names)} ", "key"), (text, "text")], width, glyphs) for key, text in keys
     ]
     rows.append(fit([], width, glyphs))
     for role, text in _SIGNS:
         glyph = str(getattr(glyphs, role))
         rows.append(fit([(f"  {glyph} ", role), (text, "text")], width, glyphs))
-    far = "far side: only the other end of the connection knows this number"
-    for line in wrap(far, width - 4) if keys is RUN_KEYS else ():
+    told = "far side: only the other end of the connection knows this number"
+    for line in wrap(told, width - 4) if far or (far is None and keys is RUN_KEYS) else ():
         rows.append(fit([("  ", "text"), (line, "muted")], width, glyphs))
     return rows
 

@@ -58,10 +58,11 @@ def question_rows(
         return []
     longest = max((len(each.text) for each in questions), default=0)
     takes = max((len(each.takes) for each in questions), default=0)
-    told = 4 + longest + 3 + takes <= width
+    keys = max((len(each.key) for each in questions), default=0)
+    told = 3 + keys + longest + 3 + takes <= width
     rows = []
     for each in questions:
-        row: Row = [(f" {each.key}  ", "key"), (pad(each.text, longest + 3), "strong")]
+        row: Row = [(f" {pad(each.key, keys)}  ", "key"), (pad(each.text, longest + 3), "strong")]
         if told:
             row.append((each.takes, "muted"))
         rows.append(fit(row, width, glyphs))

@@ -11,6 +11,7 @@ from tuiperf.view.home import Question, heading_rows, machine_rows, peer_rows, q
 from tuiperf.view.keys import Key, key_row
 from tuiperf.view.rows import Glyphs, Row
 
+from .own_keys import own_keys
 from .rows import RowsWidget
 
 
@@ -51,7 +52,9 @@ class Questions(HomeWidget):
     """What one can find out."""
 
     def build(self, width: int, height: int) -> list[Row]:
-        return question_rows(self.page.questions, width, height, self.page.glyphs)
+        return question_rows(
+            own_keys(self.screen).questions(self.page.questions), width, height, self.page.glyphs
+        )
 
 
 class Machine(HomeWidget):
@@ -88,4 +91,4 @@ class HomeKeys(HomeWidget):
     keys: Sequence[Key] = ()
 
     def build(self, width: int, height: int) -> list[Row]:
-        return [key_row(self.keys, width, self.page.glyphs)]
+        return [key_row(own_keys(self.screen).footer(self.keys), width, self.page.glyphs)]

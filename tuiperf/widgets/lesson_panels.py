@@ -23,6 +23,7 @@ from tuiperf.view.lesson import (
 )
 from tuiperf.view.rows import UNICODE, Glyphs, Row
 
+from .own_keys import own_keys
 from .rows import RowsWidget
 
 
@@ -171,4 +172,4 @@ class LessonKeys(LessonWidget):
     keys: Sequence[Key] = ()
 
     def build(self, width: int, height: int) -> list[Row]:
-        return [key_row(self.keys, width, self.page.glyphs)]
+        return [key_row(own_keys(self.screen).footer(self.keys), width, self.page.glyphs)]

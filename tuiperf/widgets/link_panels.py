@@ -22,6 +22,7 @@ from tuiperf.view.link import (
 from tuiperf.view.link_checks import Check
 from tuiperf.view.rows import UNICODE, Glyphs, Row
 
+from .own_keys import own_keys
 from .rows import RowsWidget
 
 
@@ -116,4 +117,4 @@ class LinkKeys(LinkWidget):
     keys: Sequence[Key] = ()
 
     def build(self, width: int, height: int) -> list[Row]:
-        return [key_row(self.keys, width, self.page.glyphs)]
+        return [key_row(own_keys(self.screen).footer(self.keys), width, self.page.glyphs)]

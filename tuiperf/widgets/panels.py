@@ -13,6 +13,7 @@ from tuiperf.view.notice import notice_rows
 from tuiperf.view.rows import Row, blank
 from tuiperf.view.verdicts import clamp_explanation, explanation_rows, verdict_rows
 
+from .own_keys import own_keys
 from .page import Page
 from .rows import RowsWidget
 
@@ -169,7 +170,7 @@ class Keys(RowsWidget):
         self.keys: Sequence[Key] = ()
 
     def build(self, width: int, height: int) -> list[Row]:
-        return [key_row(self.keys, width, self._page.glyphs)]
+        return [key_row(own_keys(self.screen).footer(self.keys), width, self._page.glyphs)]
 
 
 class Sheet(RowsWidget):

@@ -14,6 +14,7 @@ from tuiperf.view.recordings import Marks, heading_rows, run_rows
 from tuiperf.view.rows import Glyphs, Row, fill, fit
 from tuiperf.view.verdicts import verdict_rows
 
+from .own_keys import own_keys
 from .rows import RowsWidget
 
 
@@ -107,4 +108,4 @@ class RecordingsKeys(RecordingsWidget):
     keys: Sequence[Key] = ()
 
     def build(self, width: int, height: int) -> list[Row]:
-        return [key_row(self.keys, width, self.page.glyphs)]
+        return [key_row(own_keys(self.screen).footer(self.keys), width, self.page.glyphs)]

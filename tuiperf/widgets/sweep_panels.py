@@ -12,6 +12,7 @@ from tuiperf.view.rows import UNICODE, Glyphs, Row
 from tuiperf.view.sweep import Moment, heading_rows, step_rows, why_rows
 from tuiperf.view.verdicts import clamp_explanation, explanation_rows, verdict_rows
 
+from .own_keys import own_keys
 from .rows import RowsWidget
 
 
@@ -96,4 +97,4 @@ class SweepKeys(RowsWidget):
         self.keys: Sequence[Key] = ()
 
     def build(self, width: int, height: int) -> list[Row]:
-        return [key_row(self.keys, width, self._page.glyphs)]
+        return [key_row(own_keys(self.screen).footer(self.keys), width, self._page.glyphs)]
