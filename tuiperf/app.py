@@ -25,13 +25,12 @@ from tuiperf import (  # noqa: E402
     glance,
     keymap,
     modes,
-    peers,
     recording,
     theme,
 )
-from tuiperf.cli.words import words_of  # noqa: E402
 from tuiperf.engine.spec import ClientSpec  # noqa: E402
 from tuiperf.feed import EngineFeed, Feed  # noqa: E402
+from tuiperf.remembering import remember_run, remember_sweep  # noqa: E402
 from tuiperf.rules.book import judge  # noqa: E402
 from tuiperf.screens.run import Judge, RunScreen  # noqa: E402
 from tuiperf.session import Session  # noqa: E402
@@ -67,7 +66,7 @@ class TuiperfApp(App[None]):
     """Holds the screen of each mode, its pace, and the guards of the terminal.
 
     `start` is the mode to open. `screens` are made already; all others are made when they are
-    first gone to.
+    first gone to. The peer of `spec` is not remembered when it is `passing`, gone with the app.
     """
 
     TITLE = "tuiperf"
@@ -96,6 +95,7 @@ class TuiperfApp(App[None]):
         screens: Mapping[str, Screen[Any]] | None = None,
         spec: ClientSpec | None = None,
         keep: bool = True,
+        passing: bool = False,
         keys: keymap.Keys = keymap.NONE,
         meter: guards.ByteMeter | None = None,
         hz: float = _HZ,
@@ -107,6 +107,8 @@ class TuiperfApp(App[None]):
         self.start = start
         self.keys = keys
         self._judge = judge
+        self._passing = (spec.host, spec.port) if passing and spec is not None else None
+        self._swept: object = None
         self._keep = keep
         self._meter = meter
         self._hz = hz
@@ -276,12 +278,18 @@ class TuiperfApp(App[None]):
     def _run_over(self, screen: RunScreen) -> None:
         """Remember whom we measured, where runs are recorded at all."""
         spec = screen.spec
-        if spec is None or not screen.recording:
+        if spec is None or not screen.recording or (spec.host, spec.port) == self._passing:
             return
-        page = screen.page
-        peer = peers.of_run(page.session, tuple(page.verdicts), words_of(spec), time.time())
-        if peer is not None:
-            peers.remember(peer)
+        remember_run(screen.page.session, screen.page.verdicts, spec)
+
+    def _sweep_over(self) -> None:
+        """The same for a sweep, once."""
+        sweep = getattr(self.opened.get("sweep"), "sweep", None)
+        if sweep is None or sweep is self._swept or not sweep.over:
+            return
+        self._swept = sweep
+        if sweep.order.spec.recording:
+            remember_sweep(sweep.state, sweep.order.spec)
 
     # Time passes
 
@@ -299,6 +307,7 @@ class TuiperfApp(App[None]):
         for screen in list(self.opened.values()):
             if cast(Screen[Any], screen).is_mounted:
                 screen.tick()
+        self._sweep_over()
         if self._run_screen is not None and self.screen_stack:
             self._pace_for(self._run_screen)
             seen = self.current_mode == "run"
@@ -337,6 +346,7 @@ class TuiperfApp(App[None]):
     async def action_quit(self) -> None:
         for screen in list(self.opened.values()):
             await screen.leave()
+        self._sweep_over()
         first = self.opened.get(self.start)
         self.exit(return_code=first.outcome() if first is not None else 0)
 
@@ -405,16 +415,21 @@ def _feeds(spec: ClientSpec) -> FeedFactory:
 
 
 def run_app(
-    spec: ClientSpec, *, ascii: bool = False, mouse: bool = False, keep: bool = True
+    spec: ClientSpec,
+    *,
+    ascii: bool = False,
+    mouse: bool = False,
+    keep: bool = True,
+    passing: bool = False,
 ) -> int:
     """Run a test on the live screen, then print its summary; returns the exit code.
 
     Needs a terminal on standard input, output and error. Without a recording path nothing is kept,
-    nor of later runs unless `keep`.
+    nor of later runs unless `keep`. A peer that is `passing`, as a demo's, is not remembered.
     """
     return show(
         lambda glyphs, **rest: TuiperfApp(
-            glyphs, make_feed=_feeds(spec), spec=spec, keep=keep, **rest
+            glyphs, make_feed=_feeds(spec), spec=spec, keep=keep, passing=passing, **rest
         ),
         ascii=ascii,
         mouse=mouse,

@@ -17,6 +17,7 @@ from tests.cli.commands import (
     environment,
     free_port,
     on_a_terminal,
+    server,
     tuiperf,
 )
 
@@ -49,6 +50,22 @@ def test_a_run_is_recorded_in_the_usual_place_unless_not_wanted(tmp_path: Path) 
     assert not list(tmp_path.rglob("*.gz"))
     tuiperf(tmp_path, *DEMO, "--plain")
     assert len(list(tmp_path.rglob("*.gz"))) == 1
+
+
+def test_plain_runs_remember_their_peer_but_a_demo_does_not(tmp_path: Path) -> None:
+    def remembered() -> list[tuple[str, list[str]]]:
+        file = tmp_path / "tuiperf" / "peers.json"
+        found = json.loads(file.read_text(encoding="utf-8"))["peers"] if file.exists() else []
+        return [(each["target"], each["words"]) for each in found]
+
+    tuiperf(tmp_path, *DEMO, "--plain")
+    assert remembered() == []
+    with server(tmp_path) as (_, port):
+        words = ("run", f"127.0.0.1:{port}", "--plain", "-t", "1", "-C", "cubic")
+        tuiperf(tmp_path, *words, "--no-record")
+        assert remembered() == []
+        tuiperf(tmp_path, *words)
+    assert remembered() == [(f"127.0.0.1:{port}", ["-t", "1", "-C", "cubic"])]
 
 
 @pytest.mark.parametrize(

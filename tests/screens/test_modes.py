@@ -168,17 +168,19 @@ def test_a_peer_is_measured_again_or_forgotten() -> None:
 def test_a_finished_run_is_remembered_where_runs_are_recorded() -> None:
     client = made.spec("lab-b", time_s=2)
 
-    def remembered(recording: str) -> list[str]:
+    def remembered(recording: str, *, passing: bool = False) -> list[str]:
         def make_feed() -> tuple[Feed, str]:
             return ListFeed(made.run(client)), recording
 
         async def case(app: TuiperfApp, pilot: Pilot[None]) -> None:
             assert not app.running
 
-        in_app(case, TuiperfApp(make_feed=make_feed, spec=client, live=False))
+        app = TuiperfApp(make_feed=make_feed, spec=client, passing=passing, live=False)
+        in_app(case, app)
         return [peer.target for peer in peers.load()]
 
     assert remembered("") == []
+    assert remembered("/nowhere/x.jsonl.gz", passing=True) == []
     assert remembered("/nowhere/x.jsonl.gz") == ["lab-b"]
 
 

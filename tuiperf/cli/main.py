@@ -138,10 +138,11 @@ def _live(asked: Invocation) -> int:
     if opening.screen:
         from tuiperf.app import run_app
 
-        return run_app(spec, ascii=opening.ascii)
+        return run_app(spec, ascii=opening.ascii, passing=asked.command == "demo")
     from tuiperf.cli import plain
 
-    return plain.run(spec, asked.output, ascii_only=opening.ascii)
+    passing = asked.command == "demo"
+    return plain.run(spec, asked.output, ascii_only=opening.ascii, passing=passing)
 
 
 def _replay(asked: Invocation) -> int:

@@ -10,15 +10,23 @@ from tuiperf.cli.printer import Printer
 from tuiperf.engine.client import run_client
 from tuiperf.engine.spec import ClientSpec
 from tuiperf.engine.stops import AT_ONCE, Stops
+from tuiperf.remembering import remember_run
 from tuiperf.rules.book import judge
 
 
-def run(spec: ClientSpec, output: OutputSettings, *, ascii_only: bool) -> int:
-    """Measure and print; the exit code is 0 unless the run failed. Raises UsageError 17."""
+def run(
+    spec: ClientSpec, output: OutputSettings, *, ascii_only: bool, passing: bool = False
+) -> int:
+    """Measure and print; the exit code is 0 unless the run failed. Raises UsageError 17.
+
+    The peer is remembered where the run is recorded, unless it is `passing`, as a demo's.
+    """
     with Printer.open(output.logfile) as printer:
         look = look_of(output, printer, ascii_only)
         page = PlainPage(judge, look, spec.recording)
         outcome = _measure(spec, page, printer)
+        if spec.recording and not passing:
+            remember_run(page.session, judge(page.session), spec)
         failure = page.session.failure
         if failure is not None:
             printer.complain(f"error - {look.glyphs.text(failure.text)}")
