@@ -174,13 +174,18 @@ class Keys(RowsWidget):
 
 
 class Sheet(RowsWidget):
-    """Rows that do not change: help, or a question."""
+    """Rows that change only when others are shown: help, or a question."""
 
     raised = True
 
     def __init__(self, rows: Sequence[Row], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._sheet = list(rows)
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Show other rows."""
+        self._sheet = list(rows)
+        self.redraw()
 
     def build(self, width: int, height: int) -> list[Row]:
         return self._sheet[:height]
