@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.screens import test_link
 from tests.screens.link_pages import on_link_screen
+from tests.screens.mode_pages import LOOKS, PAGES, page_of
 from tests.screens.pages import Bench, going_on, on_screen
 from tests.screens.test_run import GOLDEN, SIZES
 from tuiperf.view.rows import ASCII, UNICODE
@@ -26,6 +27,10 @@ def main() -> None:
     for name, (size, glyphs) in links.items():
         text = on_link_screen(test_link.text_of, size=size, glyphs=glyphs)
         (GOLDEN / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+    for name in PAGES:
+        for look in LOOKS:
+            page = page_of(name, look)
+            (GOLDEN / f"{name}-{look}.txt").write_text(page + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
