@@ -31,9 +31,7 @@ class _Choices(RowsWidget):
         self._offset = 0
 
     def build(self, width: int, height: int) -> list[Row]:
-        self.selected, self._offset = clamp(
-            self.selected, len(self.offered), height, self._offset
-        )
+        self.selected, self._offset = clamp(self.selected, len(self.offered), height, self._offset)
         return choice_rows(
             self.offered,
             width,
