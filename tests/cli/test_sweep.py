@@ -31,6 +31,7 @@ from tuiperf.sweep.known import Mode
         (["sweep", "lab-b", "--budget", "much"], "much"),
         (["sweep", "lab-b", "--max-rate", "1"], "too slow"),
         (["sweep", "lab-b", "--wait", "soon"], "seconds"),
+        (["sweep", "lab-b", "--wait", "000000999999999"], "seconds"),
         (["sweep", "lab-b", "-p", "0"], "port"),
         (["sweep", "lab-b:1", "-p", "2"], "two ports"),
         (["sweep", "lab-b", "--quick", "--thorough"], "not allowed"),

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.sweep import events
 from tuiperf import events as ev
 from tuiperf.engine.record import Record
@@ -107,6 +109,39 @@ def test_a_busy_server_is_waited_for() -> None:
         drive.BUSY_AGAIN_S = drive_again
     assert sum(isinstance(each, ev.Note) for each in told) == 2
     assert running.state.ended is not None and running.state.ended.reason == "settled"
+
+
+@pytest.mark.parametrize(
+    ("wish", "outcome", "reason"),
+    [
+        (Sweep.skip, "skipped", ""),
+        (Sweep.accept, "failed", "accepted"),
+        (Sweep.stop, "failed", "interrupted"),
+    ],
+)
+def test_a_wish_while_a_busy_server_is_waited_for_starts_no_test(
+    wish: Callable[[Sweep], None], outcome: str, reason: str
+) -> None:
+    asked: list[ClientSpec] = []
+
+    def answer(spec: ClientSpec) -> list[ev.Event]:
+        asked.append(spec)
+        return refused(121, "busy") if len(asked) == 1 else window_limited(spec)
+
+    def tell(event: ev.Event) -> None:
+        if isinstance(event, ev.Note):
+            wish(running)
+        if isinstance(event, ev.StepEnded) and event.number == 2:
+            tested.append(len(asked))
+
+    tested: list[int] = []
+    running = sweep(answer, tell=tell)
+    asyncio.run(running.run())
+    done = running.state.rows[1].done
+    assert tested == [1]
+    assert done is not None and done.outcome == outcome
+    assert running.state.ended is not None
+    assert not reason or running.state.ended.reason == reason
 
 
 def test_a_busy_server_is_not_waited_for_longer_than_asked() -> None:

@@ -133,7 +133,7 @@ def _amount(text: str) -> int:
 
 
 def _wait(text: str) -> float:
-    if not text.isascii() or not text.isdigit() or int(text[:6]) > MOST_WAIT_S:
+    if not text.isascii() or not text.isdigit() or len(text) > 6 or int(text) > MOST_WAIT_S:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds up to {MOST_WAIT_S}")
     return float(text)
 

@@ -93,6 +93,11 @@ class Sweep:
     def over(self) -> bool:
         return self.state.ended is not None
 
+    @property
+    def _ending(self) -> bool:
+        """True once no further test may begin."""
+        return self._interrupted or self._accept
+
     # Wishes
 
     def skip(self) -> None:
@@ -200,14 +205,17 @@ class Sweep:
                 return ("done" if session.started else "failed"), "", 0
             code = failure.code if failure else 0
             tries += 1
-            if not await self._may_try_again(step, code, tries, until_s, session):
+            again = await self._may_try_again(step, code, tries, until_s, session)
+            if self._skip:
+                return "skipped", "", 0
+            if not again or self._ending:
                 return "failed", failure.text if failure else lost, code
 
     async def _may_try_again(
         self, step: Step, code: int, tries: int, until_s: float, session: Session
     ) -> bool:
         """Wait for a server that is busy, or that is just opening its door again."""
-        if self._interrupted or self._accept or self._skip:
+        if self._ending:
             return False
         if code == BUSY_CODE:
             return await self._wait_for_server(until_s)
@@ -225,7 +233,7 @@ class Sweep:
         text = f"the server is busy with another test; waiting, {left_s:.0f} s at most"
         self._take(Note(self.elapsed_s, "info", "waiting", text))
         again_s = self._clock() + min(BUSY_AGAIN_S, left_s)
-        while self._clock() < again_s and not (self._interrupted or self._skip):
+        while self._clock() < again_s and not (self._ending or self._skip):
             await asyncio.sleep(WATCH_S)
             self.waiting_s = max(0.0, until_s - self._clock())
         self.waiting_s = 0.0
@@ -235,7 +243,7 @@ class Sweep:
         feed = self._feed = self._make_feed(spec)
         running = asyncio.ensure_future(feed.run())
         begun_s = self._clock()
-        stopped = self._interrupted or self._accept
+        stopped = self._ending
         try:
             while not running.done():
                 await asyncio.wait([running], timeout=WATCH_S)
@@ -265,7 +273,7 @@ class Sweep:
 
     async def _rest(self) -> None:
         begun_s = self._clock()
-        while self.paused and not (self._interrupted or self._accept):
+        while self.paused and not self._ending:
             await asyncio.sleep(WATCH_S)
             self._paused_s += self._clock() - begun_s
             begun_s = self._clock()
