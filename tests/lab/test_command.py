@@ -202,9 +202,12 @@ def test_an_interrupt_that_no_terminal_sent_reaches_the_command(
         start_new_session=True,
     ) as child:
         assert child.stdout is not None
-        assert child.stdout.readline()
-        child.send_signal(signal.SIGINT)
-        assert child.wait(TIMEOUT_S) == 128 + signal.SIGINT
+        try:
+            assert child.stdout.readline()
+            child.send_signal(signal.SIGINT)
+            assert child.wait(TIMEOUT_S) == 128 + signal.SIGINT
+        finally:
+            child.kill()
 
 
 def test_a_lab_that_does_not_answer_is_not_called_down(name: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import re
 import select
 import signal
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -381,15 +382,26 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
 
 def _attend(lab: Lab, argv: list[str]) -> int:
     """Run a command on the near side until it ends, or the lab does."""
+    process: subprocess.Popen[bytes] | None = None
+    early: list[signal.Signals] = []
+
+    def pass_on(number: int, frame: object) -> None:
+        if process is None:
+            early.append(signal.Signals(number))
+        else:
+            stop_politely(process, signal.Signals(number))
+
     signal.signal(signal.SIGINT, lambda number, frame: None)
+    own = () if _shares_a_terminal() else (signal.SIGINT,)
+    for number in (*_PASSED_ON, *own):
+        signal.signal(number, pass_on)
     try:
         process = lab.near.popen(argv)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LabError(f"cannot run {argv[0]!r}: {reason}") from None
-    own = () if _shares_a_terminal() else (signal.SIGINT,)
-    for number in (*_PASSED_ON, *own):
-        signal.signal(number, lambda number, frame: stop_politely(process, signal.Signals(number)))
+    for signal_number in early:
+        stop_politely(process, signal_number)
     ended = os.pidfd_open(process.pid)
     try:
         while process.poll() is None:
