@@ -20,7 +20,7 @@ from tuiperf.engine import sockets
 from tuiperf.engine.counters import Counters
 from tuiperf.engine.errors import EngineError
 from tuiperf.engine.sockets import TcpOptions
-from tuiperf.engine.tcp import Plan, Worker, _WakeUps
+from tuiperf.engine.tcp import Plan, Worker, _lent_bytes, _WakeUps
 
 PROMPT_S = 10.0  # a worker that needs this long hangs
 
@@ -531,3 +531,39 @@ class TestWakeUps:
 
     def test_few_streams_are_left_alone(self) -> None:
         assert self.waits_for([8e9, 8e9], many=False) == [1, 1]
+
+
+class TestLending:
+    """Which senders lend their payload's pages, and how many bytes at a time; 0 is copied.
+
+    `kernel` tells the congestion control and the pacing limit in bit/s.
+    """
+
+    @pytest.mark.parametrize(
+        ("plan", "streams", "kernel", "lent_bytes"),
+        [
+            pytest.param(Plan(sends=True), 1, ("cubic", None), 1 << 20, id="one"),
+            pytest.param(Plan(sends=True), 4, ("cubic", None), 1 << 17, id="many"),
+            pytest.param(Plan(sends=True), 1, ("bbr", None), 0, id="bbr"),
+            pytest.param(Plan(sends=True), 2, ("bbr2", None), 0, id="two-bbr2"),
+            pytest.param(Plan(sends=True), 3, ("bbr", None), 1 << 20, id="three-bbr"),
+            pytest.param(Plan(sends=True), 1, ("cubic", 10**10), 0, id="paced"),
+            pytest.param(Plan(sends=True, lend=True), 1, ("bbr", None), 1 << 20, id="asked"),
+            pytest.param(
+                Plan(sends=True, lend=True), 1, ("cubic", 10**10), 1 << 20, id="paced-asked"
+            ),
+            pytest.param(Plan(sends=True), 1, (None, None), 1 << 20, id="not-known"),
+        ],
+    )
+    def test_what_a_sender_lends(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        plan: Plan,
+        streams: int,
+        kernel: tuple[str | None, int | None],
+        lent_bytes: int,
+    ) -> None:
+        monkeypatch.setattr(sockets, "congestion_used", lambda sock: kernel[0])
+        monkeypatch.setattr(sockets, "max_pacing_bps", lambda sock: kernel[1])
+        with socket.socket() as sock:
+            assert _lent_bytes(sock, plan, streams) == lent_bytes

@@ -299,7 +299,7 @@ TCP = Group(
             read=values.name(139),
             repeats=True,
         ),
-        _client("-Z --zerocopy", "test.zerocopy", "lend pages, do not copy: we always do"),
+        _client("-Z --zerocopy", "test.zerocopy", "lend pages, do not copy: we mostly do"),
         _client("--copy", "test.copy_payload", "copy what is sent, as iperf3 does", own=True),
         _client("--skip-rx-copy", "test.skip_rx_copy", "the receiver throws the data away unread"),
         _client("--repeating-payload", "test.repeating_payload", "send a pattern, no random bytes"),

@@ -77,6 +77,7 @@ def _start_tcp(spec: TestSpec, own: OwnEnd, leg: Leg, counters: Counters) -> wor
         skip_rx_copy=spec.skip_rx_copy,
         repeating_payload=spec.repeating_payload,
         copy=(spec.copy_payload and not spec.zerocopy) or spec.protocol == "sctp",
+        lend=spec.zerocopy,
         messages=spec.protocol == "sctp",
         file=file,
     )

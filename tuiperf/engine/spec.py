@@ -109,7 +109,7 @@ class TestSpec:
     extra_data: str = ""
     get_server_output: bool = False
     repeating_payload: bool = False
-    zerocopy: bool = False  # ours lends its pages unasked
+    zerocopy: bool = False  # ours lends pages unasked, save to few paced streams
     copy_payload: bool = False  # ours copies, as iperf3 without -Z; not known to it
     skip_rx_copy: bool = False
     udp_counters_64bit: bool = False
