@@ -97,6 +97,16 @@ def test_under_bbr_only_the_far_end_can_tell_loss_from_reordering() -> None:
     assert first(over=True, far=told, **towards).id == "lossy"
 
 
+@pytest.mark.parametrize(
+    ("local_host", "named"), [("10.0.0.1", True), ("10.0.0.2", False)], ids=["path", "one-host"]
+)
+def test_only_a_path_can_let_packets_overtake_each_other(local_host: str, named: bool) -> None:
+    again = {"reord_seen_events": 10, "dsack_dups_packets": 12, "retransmits": 12}
+    growing = {name: float(count) for name, count in again.items()}
+    made = steady.session(local_host=local_host, growing=growing)
+    assert ("reordered" in [verdict.id for verdict in judge(made)]) is named
+
+
 def test_packets_that_overtake_each_other_all_the_time_are_not_lost() -> None:
     verdict = first(
         here_sends=False,

@@ -20,7 +20,9 @@ OFTEN_LEAST = 10  # samples with packets out of order
 
 
 def reordered(facts: Facts) -> Verdict | None:
-    """Packets overtake each other."""
+    """Packets overtake each other, on a path; within one host its cores do that."""
+    if facts.same_host:
+        return None
     seen = facts.reord_seen or 0
     if facts.here_sends and seen >= signs.REORDERED_LEAST:
         return _reordered(facts, _sent_signs(facts, seen), Confidence.HIGH)
