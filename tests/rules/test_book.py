@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,6 +12,8 @@ from tuiperf import events as ev
 from tuiperf.engine.spec import ClientSpec, TestSpec
 from tuiperf.engine.tcp_info import FIELDS
 from tuiperf.rules.book import diagnosis, judge
+from tuiperf.rules.facts import derive
+from tuiperf.rules.pace import too_early
 from tuiperf.rules.verdict import Level, Verdict
 from tuiperf.session import Session, reduce
 
@@ -43,6 +46,13 @@ def test_a_test_too_short_says_how_long_it_should_be() -> None:
     (verdict,) = judge(steady.session(2.0, over=True))
     assert verdict.short == "needs a longer test"
     assert verdict.next == ("run it again with -t 4",)
+
+
+def test_what_was_seen_is_never_rounded_up_to_what_is_needed() -> None:
+    (facts,) = derive(steady.session(2.0, over=True, min_rtt_us=1))
+    verdict = too_early(replace(facts, steady_s=1.97))
+    assert verdict is not None
+    assert verdict.because == ("1.9 s of steady data; 2.0 s are needed at 0.001 ms of RTT",)
 
 
 def test_a_long_path_needs_longer() -> None:

@@ -46,5 +46,8 @@ def test_sizes_and_times() -> None:
     assert quantities.size(2_753_472) == "2.75 MB"
     assert quantities.size(512) == "512 bytes"
     assert quantities.milliseconds(42_100) == "42.1 ms"
+    assert quantities.milliseconds(35) == "0.04 ms"
+    assert quantities.milliseconds(1) == "0.001 ms"
+    assert quantities.milliseconds(0) == "0.00 ms"
     assert quantities.line_rate(2.5e9) == "2.5 Gbit/s"
     assert quantities.line_rate(1e8) == "100 Mbit/s"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, floor
 
 from . import loss, signs
 from .facts import Facts, warmup_s
@@ -23,6 +23,7 @@ def too_early(facts: Facts) -> Verdict | None:
         return None
     whole_s = max(facts.omit_s, warmup_s(0.0, facts.min_rtt_us)) + wanted_s
     more = max(1, ceil(whole_s - facts.elapsed_s - facts.omit_s))
+    seen = f"{floor(facts.steady_s * 10) / 10:.1f} s of steady data"
     missing = f"{counted(more, 'more second')}" if more <= MOST_SECONDS else "a long test"
     step: tuple[str, ...] = ()
     if facts.over and _start_only(facts):
@@ -38,7 +39,7 @@ def too_early(facts: Facts) -> Verdict | None:
         short=f"needs {missing}",
         claim=f"{facts.words}: cannot tell{'' if facts.over else ' yet'}; missing: {missing}.",
         because=(
-            f"{facts.steady_s:.1f} s of steady data{'' if facts.over else ' so far'}; "
+            f"{seen}{'' if facts.over else ' so far'}; "
             f"{wanted_s:.1f} s are needed at {milliseconds(facts.min_rtt_us or 0.0)} of RTT",
         ),
         next=step,

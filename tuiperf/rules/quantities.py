@@ -31,9 +31,11 @@ def size(count_bytes: float) -> str:
 
 
 def milliseconds(time_us: float) -> str:
-    """A short time: 42.1 ms, 0.35 ms."""
+    """A short time: 42.1 ms, 0.35 ms, 0.001 ms."""
     if time_us >= 1e9:
         return "> 1000 s"
+    if 0 < time_us < 10:
+        return f"{time_us / 1000:.3f} ms"
     return f"{_three_digits(time_us / 1000)} ms"
 
 
