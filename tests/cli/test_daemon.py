@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,34 @@ def test_what_keeps_it_from_listening_is_told_at_the_terminal(tmp_path: Path) ->
     assert done.returncode == 1
     assert "the port is in use" in done.stderr
     assert not (tmp_path / "pid").exists()
+
+
+@pytest.mark.parametrize(("folder", "code"), [("", 0), ("not there/", 1)])
+def test_the_pid_file_is_whole_when_the_first_process_ends(
+    folder: str, code: int, tmp_path: Path
+) -> None:
+    program = f"""
+import time
+from tuiperf.cli.daemon import PidFile, go_on_in_background
+
+class Slow(PidFile):
+    def write(self):
+        time.sleep(0.3)
+        super().write()
+
+go_on_in_background(Slow({folder + "pid"!r}))
+time.sleep(30)
+"""
+    words = [sys.executable, "-c", program]
+    environment = {**os.environ, "PYTHONPATH": ROOT}
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == code
+    if folder:
+        assert b"pid file" in done.stderr.lower()
+    else:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
 
 
 def test_a_client_has_no_background() -> None:

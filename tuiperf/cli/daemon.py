@@ -41,24 +41,29 @@ class PidFile:
             self._file.unlink(missing_ok=True)
 
 
-def go_on_in_background() -> None:
-    """Leave the terminal; the process that was started ends here with 0.
+def go_on_in_background(pid_file: PidFile) -> None:
+    """Leave the terminal; the process that was started ends here, when `pid_file` holds our id.
 
     As daemon(3) does: a session of our own, / for the directory, nowhere for the standard streams.
-    Open files and sockets stay. Raises UsageError 133.
+    Open files and sockets stay. Raises UsageError 133, and 135 for the file; the process that was
+    started ends with 1 then.
     """
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
+        heard, told = os.pipe()
         if os.fork():
-            os._exit(0)
+            os.close(told)
+            os._exit(0 if os.read(heard, 1) else 1)
     except OSError as error:
         raise UsageError(DAEMON_CODE, describe(DAEMON_CODE, error.errno or 0)) from None
     os.setsid()
     os.chdir("/")
+    pid_file.write()
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)
-    if nowhere > 2:
-        os.close(nowhere)
+    os.write(told, b"1")
+    for fd in {nowhere, heard, told} - {0, 1, 2}:
+        os.close(fd)
 
 
 def _holder_lives(file: Path) -> bool:

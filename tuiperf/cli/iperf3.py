@@ -206,8 +206,7 @@ def _serve(
             nonlocal leaves
             if leaves and isinstance(event, ev.Listening):
                 leaves = False  # only now: what keeps it from listening is told at the terminal
-                go_on_in_background()
-                pid_file.write()
+                go_on_in_background(pid_file)
             shown.show(event)
             if printer.gone:
                 stops.request(AT_ONCE)
